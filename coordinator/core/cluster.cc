@@ -123,7 +123,7 @@ void Cluster::ShutOut(Now now, const std::string& name, const std::string& why, 
 absl::StatusOr<protocol::Welcome> Cluster::Hello(Now now, const protocol::Hello& hello,
                                                  Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  return impl_->connections.Hello(turn, hello);
+  return impl_->liveness.Hello(turn, hello);
 }
 
 void Cluster::NoteTimes(Now now, const Session& session, const NodeTimes& times) {
@@ -146,7 +146,7 @@ void Cluster::Disconnected(Now now, const Session& session, bool reset, Effects*
   Node* node = impl_->state.nodes.Find(session.node);
   // When a stream ends that a newer one has replaced, that means nothing.
   if (node == nullptr || !node->Speaks(session)) return;
-  impl_->connections.Disconnected(turn, node, reset);
+  impl_->liveness.Disconnected(turn, node, reset);
 }
 
 void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
@@ -170,7 +170,7 @@ MonoTime Cluster::NextDeadline() const {
 
 void Cluster::SaveSeen(Now now, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  impl_->connections.SaveSeen(turn);
+  impl_->liveness.SaveSeen(turn);
 }
 
 }  // namespace hpc::coordinator

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "coordinator/core/acts/restart.h"
 #include "coordinator/core/gangs/rendezvous.h"
+#include "coordinator/core/restart.h"
 
 namespace hpc::coordinator {
 
@@ -15,7 +15,7 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       gangs(&state, &ledger),
       power(&state, &gangs),
       owners(&state, &gangs, &power),
-      connections(&state, &gangs, &power, &owners),
+      liveness(&state, &gangs, &power, &owners),
       removal(&state, &power),
       scheduler(&state, &gangs, &power),
       grower(&state, &gangs, &scheduler),
@@ -40,7 +40,7 @@ void Cluster::Impl::Resume(Turn& turn) {
   for (const auto& [name, node] : state.nodes.by_name()) {
     power.Restore(turn, node);
     owners.Restore(turn, node);
-    connections.Restore(turn, node);
+    liveness.Restore(turn, node);
   }
 }
 
@@ -56,7 +56,7 @@ void Cluster::Impl::Tick(Turn& turn, Now now) {
 void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
   switch (key.alarm) {
     case Alarm::kLease:
-      return connections.OnTimer(turn, state.nodes.At(key.subject));
+      return liveness.OnTimer(turn, state.nodes.At(key.subject));
     case Alarm::kPower:
       return power.OnTimer(turn, state.nodes.At(key.subject));
     case Alarm::kLend:

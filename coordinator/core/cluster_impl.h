@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "coordinator/core/acts/connections.h"
 #include "coordinator/core/acts/grower.h"
+#include "coordinator/core/acts/liveness.h"
 #include "coordinator/core/acts/owners.h"
 #include "coordinator/core/acts/power.h"
 #include "coordinator/core/acts/removal.h"
@@ -58,7 +58,7 @@ class Cluster::Impl {
   Gangs gangs;
   PowerControl power;
   Owners owners;
-  Connections connections;
+  Liveness liveness;
   Removal removal;
   Scheduler scheduler;
   Grower grower;

@@ -10,14 +10,14 @@ namespace hpc::coordinator {
 absl::Status Cluster::Apply(Now now, const Session& session, const protocol::NodeReport& report,
                             Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, session));
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->liveness.Heard(now, session));
   std::visit([&](const auto& said) { impl_->Take(turn, node, said); }, report);
   return absl::OkStatus();
 }
 
 absl::Status Cluster::Heard(Now now, const Session& session) {
   impl_->state.pauses.AtWork(now.mono);
-  return impl_->connections.Heard(now, session).status();
+  return impl_->liveness.Heard(now, session).status();
 }
 
 // ---------------------------------------------------------------------------- about the node
@@ -40,7 +40,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Heartbeat& beat
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Inventory& inventory) {
-  connections.InventoryChanged(turn, node, inventory);
+  liveness.InventoryChanged(turn, node, inventory);
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::OwnerChanged& changed) {
@@ -49,7 +49,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::OwnerChanged& c
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Leaving& leaving) {
-  connections.Leaving(turn, node, leaving);
+  liveness.Leaving(turn, node, leaving);
 }
 
 void Cluster::Impl::Take(Turn&, Node* node, const protocol::HandingOver&) {

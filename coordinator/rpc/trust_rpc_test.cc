@@ -20,7 +20,7 @@
 #include "common/unique_fd.h"
 #include "coordinator/rpc/testing/raw_call.h"
 #include "coordinator/rpc/testing/test_server.h"
-#include "coordinator/trust/access.h"
+#include "coordinator/trust/permissions.h"
 #include "hpc/v1/trust.grpc.pb.h"
 #include "hpc/v1/worker.grpc.pb.h"
 

@@ -7,7 +7,7 @@
 
 #include "coordinator/core/acts/cluster_view.h"
 #include "coordinator/core/policy/fit.h"
-#include "coordinator/core/policy/verdict.h"
+#include "coordinator/core/policy/retry.h"
 
 namespace hpc::coordinator {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "coordinator/core/policy/verdict.h"
+#include "coordinator/core/policy/retry.h"
 #include "coordinator/core/state/state.h"
 
 namespace hpc::coordinator {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "coordinator/core/policy/verdict.h"
+#include "coordinator/core/policy/retry.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/reports.h"

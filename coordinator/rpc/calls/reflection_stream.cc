@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "coordinator/trust/access.h"
+#include "coordinator/trust/permissions.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
 
 namespace hpc::coordinator {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "coordinator/trust/access.h"
+#include "coordinator/trust/permissions.h"
 
 namespace hpc::coordinator {
 

@@ -1,4 +1,4 @@
-#include "coordinator/trust/access.h"
+#include "coordinator/trust/permissions.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/restart.h"
+#include "coordinator/core/restart.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "coordinator/core/policy/verdict.h"
+#include "coordinator/core/policy/retry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Builds the state of a restarted coordinator from what was durable.
-#ifndef HPC_COORDINATOR_CORE_ACTS_RESTART_H_
-#define HPC_COORDINATOR_CORE_ACTS_RESTART_H_
+#ifndef HPC_COORDINATOR_CORE_RESTART_H_
+#define HPC_COORDINATOR_CORE_RESTART_H_
 
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/run_ledger.h"
@@ -20,4 +20,4 @@ void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_ACTS_RESTART_H_
+#endif  // HPC_COORDINATOR_CORE_RESTART_H_

@@ -1,6 +1,6 @@
 // Who may call what: one row per RPC.
-#ifndef HPC_COORDINATOR_TRUST_ACCESS_H_
-#define HPC_COORDINATOR_TRUST_ACCESS_H_
+#ifndef HPC_COORDINATOR_TRUST_PERMISSIONS_H_
+#define HPC_COORDINATOR_TRUST_PERMISSIONS_H_
 
 #include <string>
 
@@ -46,4 +46,4 @@ absl::Status Refusal(absl::string_view method, Standing standing);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_TRUST_ACCESS_H_
+#endif  // HPC_COORDINATOR_TRUST_PERMISSIONS_H_

@@ -1,7 +1,7 @@
 // What the end of an attempt means for its run: whether it is over or is tried again, and which
 // budget pays.
-#ifndef HPC_COORDINATOR_CORE_POLICY_VERDICT_H_
-#define HPC_COORDINATOR_CORE_POLICY_VERDICT_H_
+#ifndef HPC_COORDINATOR_CORE_POLICY_RETRY_H_
+#define HPC_COORDINATOR_CORE_POLICY_RETRY_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_POLICY_VERDICT_H_
+#endif  // HPC_COORDINATOR_CORE_POLICY_RETRY_H_

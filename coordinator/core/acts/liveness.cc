@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/connections.h"
+#include "coordinator/core/acts/liveness.h"
 
 #include <algorithm>
 
@@ -10,6 +10,7 @@
 #include "coordinator/core/policy/fence.h"
 #include "coordinator/core/policy/fit.h"
 #include "coordinator/core/policy/node_words.h"
+#include "coordinator/core/policy/reconnect_grace.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -21,10 +22,6 @@ constexpr absl::Duration kStandstill = absl::Seconds(2);
 constexpr absl::Duration kLate = absl::Milliseconds(100);
 constexpr absl::Duration kReading = absl::Milliseconds(300);
 
-// A worker that is gone is waited for only this long if other nodes can take over at once
-// (spares_ready.h). A worker that systemd starts again is back sooner.
-constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
-
 // A coordinator that crashed knows to within this time when its nodes were last heard.
 constexpr absl::Duration kSaveSeen = absl::Minutes(5);
 
@@ -35,8 +32,8 @@ std::string DevicesWords(const protocol::Inventory& inventory) {
 
 }  // namespace
 
-absl::Status Connections::CheckFree(const Node& node, const protocol::Hello& hello,
-                                    MonoTime now) const {
+absl::Status Liveness::CheckFree(const Node& node, const protocol::Hello& hello,
+                                 MonoTime now) const {
   if (!node.connected() || node.incarnation == hello.incarnation) return absl::OkStatus();
   if (node.lease.deadline() <= now) return absl::OkStatus();
   // A PC that has restarted cannot have two live workers.
@@ -48,7 +45,7 @@ absl::Status Connections::CheckFree(const Node& node, const protocol::Hello& hel
                    "; stop that one, or give this one (", hello.address, ") a name of its own"));
 }
 
-absl::StatusOr<protocol::Welcome> Connections::Hello(Turn& turn, const protocol::Hello& hello) {
+absl::StatusOr<protocol::Welcome> Liveness::Hello(Turn& turn, const protocol::Hello& hello) {
   HPC_RETURN_IF_ERROR(CheckNodeName(hello.node));
   Node* node = state_->nodes.Find(hello.node);
   const bool is_new = node == nullptr;
@@ -78,8 +75,8 @@ absl::StatusOr<protocol::Welcome> Connections::Hello(Turn& turn, const protocol:
                            state_->options.stop_after_disconnect, times.contact, times.vouch};
 }
 
-void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new,
-                        bool rebooted) {
+void Liveness::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new,
+                     bool rebooted) {
   const absl::Duration silent = turn.mono() - node->lease.heard();
   const bool was_seen = node->seen();
   node->Connect();
@@ -115,7 +112,7 @@ void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bo
   power_->Back(turn, node, rebooted || hello.resumed);
 }
 
-absl::StatusOr<Node*> Connections::Heard(Now now, const Session& session) {
+absl::StatusOr<Node*> Liveness::Heard(Now now, const Session& session) {
   Node* node = state_->nodes.Find(session.node);
   if (node == nullptr || !node->connected()) {
     return absl::FailedPreconditionError(
@@ -131,11 +128,11 @@ absl::StatusOr<Node*> Connections::Heard(Now now, const Session& session) {
   return node;
 }
 
-void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
+void Liveness::Disconnected(Turn& turn, Node* node, bool reset) {
   node->Disconnect();
   gangs_->Doubt(turn, *node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
-  if (reset) node->lease.Reset(turn.mono(), ReconnectGrace(turn, *node));
+  if (reset) node->lease.Reset(turn.mono(), GraceOf(turn, *node));
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   turn.Save(node->record);
   turn.Event(event::kNodeDisconnected, About(node->name()), NodeReason(*node, turn.now()),
@@ -149,7 +146,7 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
           absl::StrCat(node->name(), " seems to be going down: its worker went away as well")));
 }
 
-void Connections::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
+void Liveness::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
   const std::string& reason = leaving.reason;
   power_->Leaving(turn, node, leaving);
   gangs_->NodeGone(
@@ -157,14 +154,14 @@ void Connections::Leaving(Turn& turn, Node* node, const protocol::Leaving& leavi
       absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));
 }
 
-void Connections::SaveSeen(Turn& turn) {
+void Liveness::SaveSeen(Turn& turn) {
   state_->seen_saved = turn.mono();
   for (const auto& [name, node] : state_->nodes.by_name()) {
     if (node->connected()) turn.Save(node->record);
   }
 }
 
-void Connections::InventoryChanged(Turn& turn, Node* node, const protocol::Inventory& inventory) {
+void Liveness::InventoryChanged(Turn& turn, Node* node, const protocol::Inventory& inventory) {
   if (node->record.inventory == inventory) return;
   const bool devices = node->record.inventory.devices != inventory.devices;
   node->record.inventory = inventory;
@@ -175,7 +172,7 @@ void Connections::InventoryChanged(Turn& turn, Node* node, const protocol::Inven
              absl::StrCat("has ", DevicesWords(inventory), " now"), Severity::kWarning);
 }
 
-void Connections::OnTimer(Turn& turn, Node* node) {
+void Liveness::OnTimer(Turn& turn, Node* node) {
   if (node->lost()) return;
   if (turn.mono() < node->lease.deadline()) {
     if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
@@ -193,21 +190,20 @@ void Connections::OnTimer(Turn& turn, Node* node) {
   }
   // The spares that stood ready may be gone or taken by now.
   const auto grace = node->lease.reset_grace();
-  if (grace && *grace < ReconnectGrace(turn, *node)) {
-    node->lease.ProlongReset(ReconnectGrace(turn, *node));
+  if (grace && *grace < GraceOf(turn, *node)) {
+    node->lease.ProlongReset(GraceOf(turn, *node));
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   node->Disconnect();
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }
 
-absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
-  const absl::Duration grace = state_->options.reconnect_grace;
-  if (node.hands_over) return grace;
-  return SparesStandReady(*state_, turn.now(), node) ? std::min(grace, kSpareGrace) : grace;
+absl::Duration Liveness::GraceOf(const Turn& turn, const Node& node) {
+  return ReconnectGrace(state_->options, node.hands_over,
+                        SparesStandReady(*state_, turn.now(), node));
 }
 
-std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
+std::string Liveness::WhyLost(const Turn& turn, const Node& node) const {
   if (!node.seen()) {
     return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
   }
@@ -220,7 +216,7 @@ std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
                       HumanDuration(turn.mono() - node.lease.heard()));
 }
 
-void Connections::Lost(Turn& turn, Node* node) {
+void Liveness::Lost(Turn& turn, Node* node) {
   node->Lose();
   node->WentAway(turn.mono());
   const std::string why = WhyLost(turn, *node);
@@ -230,7 +226,7 @@ void Connections::Lost(Turn& turn, Node* node) {
   gangs_->NodeGone(turn, node, AttemptOutcome::kNodeLost, why);
 }
 
-void Connections::Restore(Turn& turn, Node* node) {
+void Liveness::Restore(Turn& turn, Node* node) {
   node->lease.Grant(turn.mono(), kReconnectAllowance);
   const Power power = node->record.power;
   if (power == Power::kOn || power == Power::kDraining) {

@@ -1,6 +1,6 @@
 // Nodes connect, are heard, fall silent, count as lost after a while, and leave.
-#ifndef HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
-#define HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
+#ifndef HPC_COORDINATOR_CORE_ACTS_LIVENESS_H_
+#define HPC_COORDINATOR_CORE_ACTS_LIVENESS_H_
 
 #include <string>
 
@@ -16,9 +16,9 @@
 
 namespace hpc::coordinator {
 
-class Connections {
+class Liveness {
  public:
-  Connections(State* state, Gangs* gangs, PowerControl* power, Owners* owners)
+  Liveness(State* state, Gangs* gangs, PowerControl* power, Owners* owners)
       : state_(state), gangs_(gangs), power_(power), owners_(owners) {}
 
   absl::StatusOr<protocol::Welcome> Hello(Turn& turn, const protocol::Hello& hello);
@@ -41,7 +41,7 @@ class Connections {
   absl::Status CheckFree(const Node& node, const protocol::Hello& hello, MonoTime now) const;
   void Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new, bool rebooted);
   // How long a worker that closed its connection may take to come back.
-  absl::Duration ReconnectGrace(const Turn& turn, const Node& node);
+  absl::Duration GraceOf(const Turn& turn, const Node& node);
   void Lost(Turn& turn, Node* node);
   std::string WhyLost(const Turn& turn, const Node& node) const;
 
@@ -53,4 +53,4 @@ class Connections {
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
+#endif  // HPC_COORDINATOR_CORE_ACTS_LIVENESS_H_
