@@ -262,7 +262,7 @@ PlacementRecord ReadPlacement(Row& row) {
 constexpr Table kRanks = {
     "ranks", "run, attempt, rank",
     "local_rank, node, devices, pid, started_at, ended_at, exit_code, signal, after_stop, "
-    "message, traceback, ended_from"};
+    "message, traceback, ended_from, catches_sigterm"};
 
 void Bind(const RankRecord& rank, Statement& to) {
   static const protocol::RankExit& none = *new protocol::RankExit;
@@ -280,6 +280,7 @@ void Bind(const RankRecord& rank, Statement& to) {
       .OptionalInt32(exit.signal);
   rank.exit.has_value() ? to.Int(exit.after_stop) : to.Null();
   to.Text(exit.message).Text(exit.traceback).Time(rank.ended_from);
+  to.Int(exit.catches_sigterm);
 }
 
 RankRecord ReadRank(Row& row) {
@@ -302,6 +303,8 @@ RankRecord ReadRank(Row& row) {
   exit.traceback = row.Text();
   if (ended) rank.exit = std::move(exit);
   rank.ended_from = row.Time(absl::InfinitePast());
+  const bool catches_sigterm = row.Bool();
+  if (rank.exit) rank.exit->catches_sigterm = catches_sigterm;
   return rank;
 }
 

@@ -95,8 +95,7 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
   attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
   if (!killed || !attempt.returned) return;
   if (attempt.halt.kind == protocol::HaltKind::kNone) {
-    attempt.halt.kind = protocol::HaltKind::kSupervisorLost;
-    attempt.halt.reason = LossInWords(ShortageInWords(journal));
+    attempt.halt = {protocol::HaltKind::kSupervisorLost, LossInWords(ShortageInWords(journal))};
     // The supervisor may have been lost at any moment since its ranks were started.
     for (const AdoptedAttempt::Rank& rank : attempt.ranks) {
       attempt.halt.within = std::max(attempt.halt.within, rank.ago.started);

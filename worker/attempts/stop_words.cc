@@ -11,6 +11,10 @@
 namespace hpc::worker {
 namespace {
 
+// A PC that goes down sends SIGTERM to all of its processes within this time, in any order. So it
+// may have begun with a rank.
+constexpr absl::Duration kSigtermSpread = absl::Seconds(1);
+
 constexpr std::array<std::pair<protocol::HaltKind, const char*>, 5> kPrefixes{{
     {protocol::HaltKind::kOwner, "owner: "},
     {protocol::HaltKind::kCutOff, "cut off: "},
@@ -34,7 +38,8 @@ protocol::Halt OwnHalt(const std::string& words) {
             "its node had lost contact with the coordinator and with others of the gang, or its "
             "worker stood still"};
   }
-  return {protocol::HaltKind::kSupervisorLost, "its supervisor was told to end by " + words};
+  return {protocol::HaltKind::kSupervisorLost, "its supervisor was told to end by " + words,
+          absl::ZeroDuration(), kSigtermSpread};
 }
 
 protocol::Halt Meaning(const std::string& words) {

@@ -193,7 +193,8 @@ void Attempt::FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& r
     return rank.exit && MayAnswerSigterm(*rank.exit) && rank.exit->exit_code != 0 &&
            rank.ended_at >= at - kSigtermSpread && rank.ended_at <= at + kSigtermSpread;
   });
-  if (ended_then) TakeHalt(now, {protocol::HaltKind::kLeaving, reason, now - at});
+  if (!ended_then) return;
+  TakeHalt(now, {protocol::HaltKind::kLeaving, reason, now - at, kSigtermSpread});
 }
 
 void Attempt::OnWhole(MonoTime at) {

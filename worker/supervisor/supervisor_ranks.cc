@@ -27,17 +27,16 @@ constexpr size_t kMaxSurvivorsTold = 1000;
 // looked at while it runs, since Python takes its handlers back before it ends.
 constexpr int64_t kLookAtHandlersEvery = 250 * kMs, kLookAtNewOnesEvery = 25 * kMs;
 constexpr int64_t kNew = 2000 * kMs;
-// A process may have closed its connections up to this long before it was reaped.
-constexpr int64_t kTeardown = 250 * kMs;
 // A PC that goes down sends SIGTERM to all of its processes, and may send it to a rank first. So an
 // end that may be the answer to it waits this long for the SIGTERM to this process. A failure waits
 // for that elsewhere, too, but a success would be final at once.
 constexpr int64_t kHoldSuccess = 500 * kMs;
-constexpr int64_t kHoldTerminated = 100 * kMs;
+constexpr int64_t kHoldFailure = 100 * kMs;
 
 int64_t TimeToHoldBack(int status, bool catches_sigterm) {
-  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGTERM ? kHoldTerminated : 0;
-  return catches_sigterm && WEXITSTATUS(status) == 0 ? kHoldSuccess : 0;
+  const bool terminated = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+  if (!catches_sigterm && !terminated) return 0;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? kHoldSuccess : kHoldFailure;
 }
 
 int64_t Microseconds(const timeval& time) {
@@ -179,11 +178,7 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
   // Those that got the same SIGTERM a moment earlier have ended because of it.
   if (reason != kSigtermReason) ReleaseEnds(kAll);
   stopping_ = true;
-  int64_t began = now;
-  for (const Rank& rank : ranks_) {
-    if (rank.held_back) began = std::min(began, rank.held_back->at_ns - kTeardown);
-  }
-  book_.Record(StopBegan{.reason = reason, .at_ns = began});
+  book_.Record(StopBegan{.reason = reason, .at_ns = now});
   ReleaseEnds(kAll);
   if (phase_ != Phase::kRunning || grace_ms <= 0) return BeginKill();
   phase_ = Phase::kStopping;

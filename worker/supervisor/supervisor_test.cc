@@ -344,7 +344,7 @@ TEST_F(RankToldFirstTest, ItsAnswerIsNoSuccess) {
   rig_.RunUntilAllGone();
   EXPECT_TRUE(rig_.ExitOf(0).after_stop);
   EXPECT_EQ(rig_.All<StopBegan>()[0].reason, "SIGTERM");
-  EXPECT_LT(rig_.All<StopBegan>()[0].at_ns, rig_.ExitOf(0).at_ns) << "it began with that rank";
+  EXPECT_LT(rig_.ExitOf(0).at_ns, rig_.All<StopBegan>()[0].at_ns) << "it tells when it ended";
 }
 
 TEST_F(RankToldFirstTest, WhereNobodyElseIsToldItIsASuccess) {

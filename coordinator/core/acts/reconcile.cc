@@ -62,6 +62,10 @@ class Reconciler {
     Run* run = Find(held.ref);
     gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run), *held.store_lost);
+    if (Find(held.ref) == nullptr) return;
+    if (const auto why = gangs_->CauseOf(turn_, *run->attempt, node_.name(), HaltOf(held))) {
+      gangs_->GoesDown(turn_, &node_, *why);
+    }
   }
 
   // The worker does not have an attempt that it should have.
@@ -127,11 +131,15 @@ class Reconciler {
     return {ended + (rank.ago.started - rank.ago.ended), ended, silence.latest - silence.earliest};
   }
 
+  // What ended the ranks there happened while the node was silent: otherwise its worker would have
+  // said so at once.
   protocol::Halt HaltOf(const protocol::HeldAttempt& held) const {
     protocol::Halt halt = held.halt;
-    if (!rebooted_) return halt;
-    halt.ago = turn_.mono() - node_.silence_before.latest;
-    halt.within = node_.silence_before.latest - node_.silence_before.earliest;
+    const Window& silence = node_.silence_before;
+    if (rebooted_) halt.ago = turn_.mono() - silence.latest;
+    const absl::Duration since = turn_.mono() - halt.ago - silence.earliest;
+    const bool limits = rebooted_ || since < halt.within;
+    if (limits) halt.within = std::max(since, absl::ZeroDuration());
     return halt;
   }
 

@@ -72,8 +72,8 @@ void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& ran
   const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
   const absl::Duration lasted = apart.from - apart.until;
   const Moment parted = clock.Before(apart.until, lasted, turn.mono());
-  // A connection that carried nothing for a while may need as long again until it carries
-  // something.
+  // A connection that carried nothing for a while may need as long again until it does, and a
+  // launcher ends a while after it has complained.
   if (attempt->causes.Deciding().when.earliest > parted.when.latest + lasted + kWordOfPeer) return;
   Cause cause = ClusterCause(
       AttemptOutcome::kNodeLost, rank.node, parted.when,
@@ -109,13 +109,12 @@ void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
     const bool away = serves && m.placement.returned && !node.connected() && !node.lost();
     const std::optional<Window> held_up = away ? node.Silence(now) : node.held_up;
     const bool needed = serves || !attempt->WorkIsDoneOn(node.name());
-    if (!needed || !held_up || held_up->SurelyBefore(complained) ||
-        complained.SurelyBefore(*held_up)) {
-      continue;
-    }
-    Cause cause = ClusterCause(AttemptOutcome::kNodeLost, node.name(), *held_up,
-                               absl::StrCat("nothing passed to and from ", node.name(), " for ",
-                                            HumanDuration(held_up->latest - held_up->earliest)));
+    if (!needed || !held_up || complained.SurelyBefore(*held_up)) continue;
+    const absl::Duration lasted = held_up->latest - held_up->earliest;
+    if (complained.earliest > held_up->latest + lasted + kWordOfPeer) continue;
+    Cause cause = ClusterCause(
+        AttemptOutcome::kNodeLost, node.name(), *held_up,
+        absl::StrCat("nothing passed to and from ", node.name(), " for ", HumanDuration(lasted)));
     cause.of_complaints = true;
     attempt->causes.Add(std::move(cause));
     return;

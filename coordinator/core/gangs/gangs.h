@@ -80,6 +80,9 @@ class Gangs {
   void StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
+  // The cause that the halt is; nothing if the node did not end the attempt by itself.
+  std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
+                               const protocol::Halt& halt) const;
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
   // (MayBeConsequences), the other ranks first have kWordOfPeer, counted from the first failure, to
   // end by themselves. The reason is that a rank that closes its connections before it ends is
@@ -131,9 +134,6 @@ class Gangs {
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
-  // The cause that the halt is; nothing if the node did not end the attempt by itself.
-  std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
-                               const protocol::Halt& halt) const;
   // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.

@@ -77,8 +77,8 @@ bool Causes::AllComplainOfPeers() const {
 bool Causes::AwaitsWord(const NodeTable& nodes, Now now) const {
   if (heard_.empty() || !Deciding().may_answer_sigterm) return false;
   const Node* const node = nodes.Find(Deciding().node);
-  return node != nullptr && node->connected() &&
-         !node->HeardSince(Deciding().when.latest + kWordOfPeer, now);
+  if (node == nullptr || node->HeardSince(Deciding().when.latest + kWordOfPeer, now)) return false;
+  return node->connected() || node->Expected();
 }
 
 bool Causes::AwaitsClocks(const NodeTable& nodes) const {

@@ -47,8 +47,9 @@ class Causes {
     return coordinator::MayBeConsequences(heard_, may_ask);
   }
   bool AllComplainOfPeers() const;
-  // Whether a rank's end decides that may be the answer to a SIGTERM of its PC, and the node is
-  // connected and has not been heard since it would have said that the PC goes down.
+  // Whether a rank's end decides that may be the answer to a SIGTERM of its PC, and the node has
+  // not been heard since it would have said that the PC goes down. It is connected, or expected
+  // back after a restart of the coordinator.
   bool AwaitsWord(const NodeTable& nodes, Now now) const;
   // Whether a node that is connected has not yet said what its clock shows, which may change the
   // verdict.

@@ -48,12 +48,12 @@ TEST_F(ApartTest, AComplaintIsNotTheProgramsFault) {
   EXPECT_EQ(Paid(), 0);
 }
 
-TEST_F(ApartTest, AnErrorOfItsOwnIs) {
-  Fails("ValueError: bad shape", absl::Seconds(2.5));
-  EXPECT_EQ(Paid(), 1);
+TEST_F(ApartTest, NorIsWhatFailsThereInWordsOfItsOwn) {
+  Fails("my trainer: worker 1 went away", absl::Seconds(2.5));
+  EXPECT_EQ(Paid(), 0);
 }
 
-TEST_F(ApartTest, SoIsTheErrorThatThePeersComplainOf) {
+TEST_F(ApartTest, TheErrorThatThePeersComplainOfIs) {
   Fails(kComplaint, absl::Seconds(2.5));
   ASSERT_OK(c.Exit(run, 1, {.exit_code = 1, .message = "ValueError: bad shape"}));
   EXPECT_EQ(Paid(), 1);

@@ -32,10 +32,22 @@ bool SpeaksOfPeer(absl::string_view line) {
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
 
+// Words with which Python programs end that a signal has interrupted.
+constexpr std::array kWordsOfSignals = {"sigterm",         "signal: 15",        "signal 15",
+                                        "signalexception", "keyboardinterrupt", "systemexit"};
+
 bool MayAnswerSigterm(const protocol::RankExit& exit) {
-  if (exit.signal.has_value()) return SignalName(*exit.signal) == "SIGTERM";
-  // An uncaught exception is no answer.
-  return exit.exit_code == kTerminatedCode || (exit.catches_sigterm && exit.traceback.empty());
+  if (exit.signal.has_value()) {
+    const std::string name = SignalName(*exit.signal);  // an uncaught KeyboardInterrupt is SIGINT
+    return name == "SIGTERM" || (name == "SIGINT" && exit.catches_sigterm);
+  }
+  if (exit.exit_code == kTerminatedCode) return true;
+  if (!exit.catches_sigterm) return false;
+  // An uncaught exception is an answer only if it says so.
+  const std::string words = absl::AsciiStrToLower(exit.message);
+  return exit.traceback.empty() ||
+         std::any_of(kWordsOfSignals.begin(), kWordsOfSignals.end(),
+                     [&](const char* word) { return absl::StrContains(words, word); });
 }
 
 // What is known of a SIGKILL that nobody here has sent.
@@ -51,6 +63,13 @@ int Standing(const Cause& failure) {
 
 // Whether `first`, which was reported as the earlier one, may be a consequence of `other`.
 bool MayFollow(const Cause& first, const Cause& other) {
+  // A rank that answers SIGTERM may close its connections before it ends.
+  const bool answers =
+      other.may_answer_sigterm && Standing(other) < 2 && other.kind != CauseKind::kOwn;
+  if (answers && !first.may_answer_sigterm && first.kind != CauseKind::kKilled &&
+      first.node != other.node) {
+    return other.when.earliest <= first.when.latest;
+  }
   if (Standing(other) >= Standing(first)) return false;
   const bool waits_for_word = first.kind == CauseKind::kOfPeer ||
                               (first.kind == CauseKind::kSilent && other.kind == CauseKind::kAsked);
@@ -76,7 +95,8 @@ const Cause* FirstFailure(const std::vector<Cause>& causes) {
 // Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
 // the order in which they were heard.
 bool ComesBefore(const Cause& failure, const Cause& other) {
-  if (other.of_complaints && failure.kind != CauseKind::kOfPeer) return true;
+  const bool own_trouble = failure.kind == CauseKind::kKilled || failure.node != other.node;
+  if (other.of_complaints && failure.kind != CauseKind::kOfPeer && own_trouble) return true;
   if (failure.may_answer_sigterm && other.kind == CauseKind::kCluster &&
       other.node == failure.node && other.when.earliest <= failure.when.latest + kWordOfPeer) {
     return false;

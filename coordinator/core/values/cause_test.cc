@@ -128,12 +128,16 @@ TEST(DecidingTest, SigtermGivesWayToItsNodeForASecond) {
   EXPECT_EQ(Decided({sigterm, leaves}), "SIGTERM");
 }
 
-TEST(DecidingTest, WhatExplainsComplaintsExplainsNothingElse) {
+TEST(DecidingTest, WhatExplainsComplaintsExplainsNothingElseOnOtherNodes) {
   Cause apart = Loss(7, 9, "pc1 did not hear pc2");
   apart.of_complaints = true;
   const Cause complaint = Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer");
   EXPECT_EQ(Decided({complaint, apart}), "pc1 did not hear pc2");
-  const Cause own = Failure(CauseKind::kOwn, 10.1, 10.2, "bad shape");
+  Cause own = Failure(CauseKind::kOwn, 10.1, 10.2, "bad shape");
+  EXPECT_EQ(Decided({complaint, apart, own}), "bad shape") << "of another node";
+  own.node = apart.node;
+  EXPECT_EQ(Decided({complaint, apart, own}), "pc1 did not hear pc2");
+  own.kind = CauseKind::kKilled;
   EXPECT_EQ(Decided({complaint, apart, own}), "bad shape");
 }
 

@@ -152,6 +152,14 @@ def going_down():
         for own in ("fail rank pc2", "crash rank pc2"):
             yield f"{habit}{own} => costs 1"
             yield f"{habit}{own}, 1.5, kill worker pc2, 0.3, start worker pc2 => costs 1"
+    for order in ("r-s-w", "s-r-w"):
+        for habit in ("raises", "sigwait0", "owns", "crashes"):
+            yield f"{habit}: down {order} pc2, 1, boot pc2"
+            yield f"alone {habit}: down {order} pc2, 1, boot pc2"
+    for order in ("r-s-w", "r_s-w"):  # also the coordinator goes down, just afterwards
+        for size in ("", "alone "):
+            yield f"{size}exit4term: down {order} pc2, kill coordinator, 2, boot pc2, start coordinator"
+            yield f"{size}exit4term: down {order} pc2, restart coordinator, 2, boot pc2"
 
 
 # The worker of rank 0 is started again, and the rendezvous store is gone with the one before.
@@ -180,13 +188,19 @@ def impatient():
         yield f"impatient: freeze coordinator, unplug pc2, {seconds}, plug pc2, thaw coordinator"
         yield (f"impatient: kill coordinator, part pc1 from pc2, {seconds}, join pc1 to pc2, "
                "start coordinator")
+    yield "impatient owns: unplug pc2, 3, plug pc2"
+    yield "impatient owns: part pc1 from pc2, 3, join pc1 to pc2"
     for own in ("crash rank pc2", "fail rank pc2", "kill rank pc2"):
         yield f"impatient: {own} => costs 1"
+        yield f"impatient owns: {own} => costs 1"
         yield f"impatient: {own}, 3, unplug pc2, 3, plug pc2 => costs 1"
 
 
 def long_stops():
     """Something is lost while ranks take their time to end, and the coordinator is another one."""
+    for own in ("crash rank pc2", "fail rank pc2"):
+        yield (f"hangs ignores patient: {own}, 6, kill supervisor pc1, kill worker pc1, 0.3, "
+               "start worker pc1 => costs 1")
     for fault in ("unplug pc2, 8, plug pc2", "kill worker pc2, 5, start worker pc2", "reclaim at pc2"):
         for wait in (2.5, 5):
             yield (f"hangs ignores patient: crash rank pc1, {wait}, restart coordinator, 0.5, {fault} "

@@ -13,6 +13,10 @@ its own.
     ignores      SIGTERM does not end a rank, so that its grace runs out
     third-ends   rank 2 is done after six steps and exits with 0, and the others go on
     exit0term    a rank answers SIGTERM with exit code 0; exit4term and exit75term: with another
+    raises       a rank answers SIGTERM with an exception
+    sigwait0     a thread waits for SIGTERM, which is blocked, and ends the rank with 0
+    owns         a rank that has lost a peer fails in words of its own
+    crashes      a rank that has lost a peer dies of SIGSEGV
     impatient    a rank that hears nothing of a peer for 2 s gives up, in the words of gloo
     store        a rank comes to the rendezvous store, and never needs it again
 """
@@ -24,6 +28,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 
 import hpc
@@ -152,10 +157,22 @@ def come_to_the_store():
     return client
 
 
+def fail(*_):
+    raise ValueError("no data for batch 7")
+
+
+def wait_for_sigterm():
+    signal.sigwait({signal.SIGTERM})
+    os._exit(0)
+
+
 def answer_signals(habits):
-    def fail(*_):
-        raise ValueError("no data for batch 7")
     signal.signal(signal.SIGUSR1, fail)
+    if "raises" in habits:
+        signal.signal(signal.SIGTERM, fail)
+    if "sigwait0" in habits:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        threading.Thread(target=wait_for_sigterm, daemon=True).start()
     for habit in habits:
         if habit == "ignores":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -166,6 +183,10 @@ def answer_signals(habits):
 def lost_a_peer(habits):
     while "hangs" in habits:
         time.sleep(1)
+    if "owns" in habits:
+        fail()
+    if "crashes" in habits:
+        os.kill(os.getpid(), signal.SIGSEGV)
     sys.exit("Connection closed by peer")
 
 

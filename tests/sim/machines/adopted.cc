@@ -35,7 +35,8 @@ wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
       } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
         const protocol::HaltKind own = OwnReason(stop->reason);
         const protocol::HaltKind kind = own == protocol::HaltKind::kNone ? stop->halt : own;
-        if (kind != protocol::HaltKind::kNone) out.halt = {kind, stop->reason, ago(entry)};
+        if (kind != protocol::HaltKind::kNone)
+          out.halt = {kind, stop->reason, ago(entry), SpreadOf(stop->reason)};
       } else if (std::holds_alternative<AllGone>(entry.event)) {
         out.returned = true;
       }

@@ -47,6 +47,11 @@ inline protocol::HaltKind OwnReason(const std::string& reason) {
   return own ? protocol::HaltKind::kCutOff : protocol::HaltKind::kNone;
 }
 
+// How much earlier what the reason tells of may have begun.
+inline absl::Duration SpreadOf(const std::string& reason) {
+  return reason == kSigterm ? absl::Seconds(1) : absl::ZeroDuration();
+}
+
 // What a rank does when one of its peers is gone.
 enum class WithoutPeer { kHangs, kSaysSo, kEndsSilently };
 

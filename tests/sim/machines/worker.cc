@@ -353,7 +353,8 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
       const protocol::HaltKind own = OwnReason(stop->reason);
       if (own != protocol::HaltKind::kNone) {
-        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)}, effects);
+        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at), SpreadOf(stop->reason)},
+                               effects);
       }
     } else {
       agent_.OnReturned(now, ref, {}, effects);

@@ -56,8 +56,11 @@ std::optional<uid_t> RealUid(int64_t pid) {
 }
 
 bool CatchesSigterm(int64_t pid) {
-  const uint64_t caught = std::strtoull(FieldOfStatus(pid, "SigCgt").c_str(), nullptr, 16);
-  return (caught >> (SIGTERM - 1) & 1) != 0;
+  uint64_t signals = 0;
+  for (const char* mask : {"SigCgt", "SigBlk", "SigIgn"}) {
+    signals |= std::strtoull(FieldOfStatus(pid, mask).c_str(), nullptr, 16);
+  }
+  return (signals >> (SIGTERM - 1) & 1) != 0;
 }
 
 }  // namespace hpc::worker

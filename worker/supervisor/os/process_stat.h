@@ -35,7 +35,8 @@ std::optional<ProcessStat> ReadProcessStat(int64_t pid);
 // the process may not be inspected.
 std::optional<uid_t> RealUid(int64_t pid);
 
-// Whether the process has a handler for SIGTERM. False if it has ended.
+// Whether SIGTERM does not simply end the process: it has a handler for it, or blocks or ignores
+// it, so that another thread or a child may answer it. False if the process has ended.
 bool CatchesSigterm(int64_t pid);
 
 }  // namespace hpc::worker
