@@ -134,7 +134,8 @@ void Supervisor::LookWhoCatchesSigterm(int64_t now) {
   next_look_at_handlers_ns_ = now + kLookAtHandlersEvery;
   for (Rank& rank : ranks_) {
     if (rank.pid < 0 || rank.catches_sigterm) continue;
-    rank.catches_sigterm = CatchesSigterm(rank.pid);
+    // Before it is executed, its process still blocks the signals that we block.
+    if (rank.state == Rank::State::kRunning) rank.catches_sigterm = CatchesSigterm(rank.pid);
     if (now < rank.launched_ns + kNew) next_look_at_handlers_ns_ = now + kLookAtNewOnesEvery;
   }
 }
