@@ -1,4 +1,4 @@
-// How and when a rank ended.
+// How and when a rank ended: RankExit in proto/hpc/v1/run.proto, without protobuf.
 #ifndef HPC_PROTOCOL_RANK_EXIT_H_
 #define HPC_PROTOCOL_RANK_EXIT_H_
 

@@ -22,7 +22,9 @@ absl::string_view StandingName(Standing standing);  // "nobody", "worker", ...
 
 enum class Grant {
   kNo,
-  kOwn,  // what belongs to the caller; the handler decides what that is
+  // What belongs to the caller. The handler decides what that is: for example CheckMayCancel in
+  // rpc/handlers/runs_handlers.cc.
+  kOwn,
   kAll,
 };
 

@@ -98,15 +98,15 @@ class Attempt {
   bool Vouches(MonoTime now) const {
     return witnessed_ && now >= silent_until_ && (ended_well_ || (live() && !stopping()));
   }
-  // What this node tells the others when they ask. `heard`: the coordinator has heard all that was
-  // said until then. Once it knows that the part has ended well, it does not rely on a promise of
-  // this node alone.
+  // What this node tells the others when they ask. `heard`: the coordinator has heard all that this
+  // node said until then. Once that includes that its part has ended well, this node vouches for
+  // good: the coordinator does not take its promise alone as proof any more.
   Vouch VouchFor(MonoTime now, MonoTime heard) const {
     if (!Vouches(now)) return Vouch::kNo;
     return ended_well_ && heard > returned_at_ ? Vouch::kForGood : Vouch::kYes;
   }
-  // Lets the attempt's ranks live as long as this contact and what was vouched for allow, if that
-  // is longer than before.
+  // Lets the attempt's ranks live for contact_limit after this contact, or for vouch_limit after
+  // all nodes last vouched, whichever ends later. It never shortens that time.
   void Fence(MonoTime contact, const protocol::Welcome& welcome, Effects* effects);
   // The worker before this one was told to end at that time, as happens when the PC goes down. That
   // explains why ranks ended at about the same time by SIGTERM.
@@ -142,13 +142,13 @@ class Attempt {
     bool unstarted() const { return pid == 0 && !exit; }
   };
   void TakeHalt(MonoTime now, const protocol::Halt& halt);
-  void ReachBackToSigterm();
-  // The last time apart that began before `ended`.
-  std::optional<Parted> PartedBefore(MonoTime ended) const;
-  // The same, and tells the coordinator at once: the return may be far off, and this worker may not
+  // TakeHalt, and tells the coordinator at once: the return may be far off, and this worker may not
   // live to see it.
   void SayHalt(MonoTime now, const protocol::Halt& halt, Effects* effects);
   protocol::Halt HaltAt(MonoTime now) const;
+  void ReachBackToSigterm();
+  // The last time apart that began before `ended`.
+  std::optional<Parted> PartedBefore(MonoTime ended) const;
   void SayStartedOnce(MonoTime now, Effects* effects);
   bool AllSucceeded() const;
   protocol::Started MakeStarted(MonoTime now) const;
@@ -168,14 +168,13 @@ class Attempt {
   MonoTime halted_at_{};
   std::optional<MonoTime> store_lost_;  // since when that is known
   bool witnessed_ = false;
-  // The attempt has returned, and every rank had exited 0 by itself. Never set if another process
-  // saw it return, since that process may have promised not to vouch for it.
+  // The attempt has returned, and every rank had exited 0 by itself. Only the worker process that
+  // saw the return sets this, since an earlier one may have promised not to vouch for it.
   bool ended_well_ = false;
   MonoTime returned_at_ = MonoTime::Infinite();
   MonoTime silent_until_{};
   MonoTime whole_at_{-absl::InfiniteDuration()};
-  // When all others of the gang were heard for the last time, or when that was first to be
-  // expected.
+  // When all others of the gang were last heard. If they never were: when the attempt began here.
   MonoTime heard_all_at_{-absl::InfiniteDuration()};
   std::optional<Parted> parted_;               // the last one that is over
   MonoTime fence_{-absl::InfiniteDuration()};  // as the supervisor was told

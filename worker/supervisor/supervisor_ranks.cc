@@ -176,7 +176,7 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
     return;
   }
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  // Those that got the same SIGTERM a moment earlier have ended because of it.
+  // Ends that are held back came before the stop. But if the stop is a SIGTERM, they came of it.
   if (reason != kSigtermReason) ReleaseEnds(kAll);
   stopping_ = true;
   book_.Record(StopBegan{.reason = reason, .at_ns = now});

@@ -60,8 +60,8 @@ void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) 
   const Cause failure = FailureOf(rank, ended, run->request().retry_exits);
   attempt.causes.Add(failure);
   if (!attempt.store_lost) return;
-  // Ranks that were waiting for the store at that time may fail in whatever words the program has
-  // for it. Those that need it later complain that they cannot reach it.
+  // Ranks that were waiting for the store when it died may fail in any words. Ranks that need it
+  // later complain about a peer.
   Cause lost = *attempt.store_lost;
   lost.of_complaints = failure.when.earliest > lost.when.latest + kWordOfPeer;
   attempt.causes.Learn(lost);
@@ -96,8 +96,9 @@ void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
   if (const auto halt = CauseOf(turn, attempt, node, held.halt)) attempt.causes.DateHalt(*halt);
 }
 
-// Where ranks complain about peers at a time when the connection to one of their nodes carried
-// nothing, that is why: it need not last for a lease, since programs have time limits of their own.
+// If all failures so far are complaints about a peer, and nothing passed between the coordinator
+// and a node of the gang at that time, that silence is the cause. It may be shorter than a lease,
+// since programs have time limits of their own.
 void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
   if (attempt->members.size() < 2 || !attempt->causes.AllComplainOfPeers()) return;
   const Window complained = attempt->causes.Deciding().when;

@@ -112,7 +112,8 @@ class Gangs {
   void LookAtSilence(Turn& turn, Node* node);
   // Asks the other nodes of the node's witnessed attempts not to vouch for them for a while.
   void Doubt(Turn& turn, const Node& node);
-  // The member does not vouch, from now on, for the time that began when it was asked at `asked`.
+  // The member has promised not to vouch. The length of the promise is counted from `asked`, when
+  // it was asked for it.
   void Doubted(Turn& turn, Run* run, Member* member, MonoTime asked);
   // Forgets the node's promises: its worker may be another process than the one that gave them.
   void ForgetPromises(const Node& node);

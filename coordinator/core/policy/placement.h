@@ -1,4 +1,5 @@
 // The placement policy: which queued runs start now, on which devices, and why. A pure function.
+// Which nodes a run gets is chosen in fit.h.
 //
 // Runs are served in the order of the queue. The first run that cannot start holds its place: runs
 // behind it start only if that cannot delay it, which means

@@ -63,19 +63,23 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 // Returns the cause that decides how the attempt ends. `causes` must not be empty.
 //
 // 1. Among failures of ranks the earliest counts. If two cannot be put in order, a failure that
-//    asks for a restart comes before others, and a complaint about a peer comes last. A rank may
-//    close its connections before it ends. So a complaint about a peer gives way to what that peer
-//    says up to kWordOfPeer later. A failure without words likewise gives way to a peer that asks
+//    asks for a restart comes before others, and a complaint about a peer comes last. Since a rank
+//    may close its connections before it ends, a complaint about a peer gives way to any other
+//    failure up to kWordOfPeer later. A failure without words gives way so only to one that asks
 //    for a restart.
 // 2. A failure decides only if it surely came before every other cause. A rank whose peers are
 //    taken away may fail in any way that its program likes: with a complaint about a peer, with an
-//    error of its own, or by a signal. The exception is a rank that SIGKILL ended, since that is
-//    never a consequence: it decides if it was probably first, that is, if the later end of its
-//    window came first. A PC that goes down sends SIGTERM to all of its processes, and a rank may
-//    get it first: what may be an answer to it gives way to what its node says of itself up to
-//    kWordOfPeer later.
-// 3. If no failure decides, the earliest of the other causes does. Those that came after the
-//    failure are left out, since they do not explain it.
+//    error of its own, or by a signal. Exceptions:
+//    - SIGKILL is never a consequence. Such a failure decides already if the latest time at which
+//    it
+//      may have happened is before that of the other cause.
+//    - A PC that goes down sends SIGTERM to all of its processes, and perhaps to a rank first. So a
+//      failure that may answer it gives way to what its own node reports for up to kWordOfPeer
+//      after it.
+//    - What only explains complaints (`of_complaints`) excuses nothing else on other nodes.
+//    - An order that was given when the failure had been heard came after it.
+// 3. Otherwise the earliest of the other causes decides. Those that came after the failure do not
+//    count, since they cannot explain it.
 const Cause& Deciding(const std::vector<Cause>& causes);
 
 // Whether the failures so far may all be consequences of something that is still to be heard. That
