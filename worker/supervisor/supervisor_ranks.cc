@@ -27,9 +27,9 @@ constexpr size_t kMaxSurvivorsTold = 1000;
 // looked at while it runs, since Python takes its handlers back before it ends.
 constexpr int64_t kLookAtHandlersEvery = 250 * kMs, kLookAtNewOnesEvery = 25 * kMs;
 constexpr int64_t kNew = 2000 * kMs;
-// A PC that goes down sends SIGTERM to all of its processes, and may send it to a rank first. So an
-// end that may be the answer to it waits this long for the SIGTERM to this process. A failure waits
-// for that elsewhere, too, but a success would be final at once.
+// A PC that goes down sends SIGTERM to all of its processes, and perhaps to a rank first. So an end
+// that may be the answer to it is held back this long, in case this supervisor gets SIGTERM, too.
+// The coordinator also waits before it judges a failure, but would take a success as final.
 constexpr int64_t kHoldSuccess = 500 * kMs;
 constexpr int64_t kHoldFailure = 100 * kMs;
 

@@ -98,6 +98,41 @@ TEST_F(GoingDownTest, TheNextWorkerTellsACoordinatorThatWasAway) {
   EXPECT_FALSE(IsTerminal(again.state(run)));
 }
 
+TEST_F(GoingDownTest, ACoordinatorThatGoesDownAsWellWaitsForThePcWhenItIsBack) {
+  EndsHere(Answered(4));
+  ClusterTester again({}, c.Durable());
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.state(run), RunState::kStopping);
+  protocol::Hello hello = HelloOf("pc1");
+  hello.boot_id = "boot-2";
+  ASSERT_OK(again.Hello(hello));
+  again.Pass(absl::Seconds(1));
+  EXPECT_EQ(again.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(again.state(run)));
+}
+
+TEST_F(GoingDownTest, ThePcMayTellItOnTheSameBoot) {
+  EndsHere(Terminated());
+  ClusterTester again({}, c.Durable());
+  protocol::Hello hello = Back(Terminated());
+  hello.attempts[0].halt = {protocol::HaltKind::kLeaving, "pc1 seems to have gone down",
+                            absl::Milliseconds(50), absl::Seconds(1)};
+  ASSERT_OK(again.Hello(hello));
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(again.state(run)));
+}
+
+TEST_F(GoingDownTest, AnExceptionIsAnAnswerIfItSaysSo) {
+  protocol::RankExit exit = ValueError();
+  exit.catches_sigterm = true;
+  exit.message = "torch.distributed.elastic: SignalException: Process 7 got signal: 15";
+  EndsHere(exit);
+  c.Pass(absl::Milliseconds(400));
+  ASSERT_OK(c.Leaving("pc1", "shutdown"));
+  EXPECT_TRUE(Free());
+}
+
 TEST_F(GoingDownTest, APcThatIsSilentAfterwardsHasNotSaidThatItStays) {
   EndsHere(Terminated());
   c.Pass(absl::Seconds(4), {"pc1"});

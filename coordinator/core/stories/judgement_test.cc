@@ -261,6 +261,19 @@ TEST_F(JudgementTest, FilesThatAPcStillHasAfterARestartSayLessThanTheRestart) {
   EXPECT_EQ(c.record(run).losses, 1);
 }
 
+TEST_F(JudgementTest, WhatIsLostLaterExcusesNothingThoughNobodyCanTellWhenItWasLost) {
+  ASSERT_OK(c.Exit(run, 1, Code(3, "ValueError: bad shape")));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  c.Pass(absl::Seconds(10));
+  c.Disconnect("pc1", /*reset=*/true);
+  protocol::Hello hello = BackWithItsPart("pc1", run);
+  hello.incarnation = 2;
+  hello.attempts[0].halt = SupervisorKilled({}, absl::Minutes(1));  // since its ranks began
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 3);
+}
+
 TEST_F(JudgementTest, AnOwnerWhoComesWhenNothingRunsThereExcusesNothing) {
   ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
   ASSERT_OK(c.Returned(run, "pc1"));

@@ -70,9 +70,8 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 // 2. A failure decides only if it surely came before every other cause. A rank whose peers are
 //    taken away may fail in any way that its program likes: with a complaint about a peer, with an
 //    error of its own, or by a signal. Exceptions:
-//    - SIGKILL is never a consequence. Such a failure decides already if the latest time at which
-//    it
-//      may have happened is before that of the other cause.
+//    - SIGKILL is never a consequence. Such a failure decides if the latest time at which it may
+//      have happened is before that of the other cause.
 //    - A PC that goes down sends SIGTERM to all of its processes, and perhaps to a rank first. So a
 //      failure that may answer it gives way to what its own node reports for up to kWordOfPeer
 //      after it.
