@@ -95,7 +95,8 @@ const Cause* FirstFailure(const std::vector<Cause>& causes) {
 // Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
 // the order in which they were heard.
 bool ComesBefore(const Cause& failure, const Cause& other) {
-  const bool own_trouble = failure.kind == CauseKind::kKilled || failure.node != other.node;
+  const bool own_trouble = failure.kind == CauseKind::kKilled || failure.node != other.node ||
+                           other.when.SurelyBefore(failure.when);
   if (other.of_complaints && failure.kind != CauseKind::kOfPeer && own_trouble) return true;
   if (failure.may_answer_sigterm && other.kind == CauseKind::kCluster &&
       other.node == failure.node && other.when.earliest <= failure.when.latest + kWordOfPeer) {

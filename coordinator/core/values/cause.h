@@ -33,8 +33,8 @@ struct Cause {
   int32_t rank = -1;  // the rank that ended; -1: none, or not known
   // The rank may have answered a SIGTERM that its PC sends to everybody when it goes down.
   bool may_answer_sigterm = false;
-  // It explains complaints about a peer, and what fails on its own node: for example a cable that
-  // was out for a moment.
+  // It explains complaints about a peer, and what fails on its own node while it lasts: for example
+  // a cable that was out for a moment.
   bool of_complaints = false;
 
   bool operator==(const Cause&) const = default;

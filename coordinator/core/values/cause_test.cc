@@ -136,6 +136,8 @@ TEST(DecidingTest, WhatExplainsComplaintsExplainsNothingElseOnOtherNodes) {
   Cause own = Failure(CauseKind::kOwn, 10.1, 10.2, "bad shape");
   EXPECT_EQ(Decided({complaint, apart, own}), "bad shape") << "of another node";
   own.node = apart.node;
+  EXPECT_EQ(Decided({complaint, apart, own}), "bad shape") << "it was over";
+  apart.when = {At(7), At(10.1)};
   EXPECT_EQ(Decided({complaint, apart, own}), "pc1 did not hear pc2");
   own.kind = CauseKind::kKilled;
   EXPECT_EQ(Decided({complaint, apart, own}), "bad shape");
