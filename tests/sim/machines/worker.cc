@@ -40,6 +40,7 @@ void Worker::Start() {
 void Worker::Do(std::function<void()> what, Gate::Side side) {
   pc_->gate()->Run(
       [self = shared_from_this(), what = std::move(what), side] {
+        if (self->dead_) return;  // what its gate keeps would keep it
         self->gate_.Run(
             [self, what] {
               if (!self->dead_) what();
