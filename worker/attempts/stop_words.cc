@@ -6,14 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "protocol/sigterm_answer.h"
 #include "worker/attempts/event_age.h"
 
 namespace hpc::worker {
 namespace {
-
-// A PC that goes down sends SIGTERM to all of its processes within this time, in any order. So it
-// may have begun with a rank.
-constexpr absl::Duration kSigtermSpread = absl::Seconds(1);
 
 constexpr std::array<std::pair<protocol::HaltKind, const char*>, 5> kPrefixes{{
     {protocol::HaltKind::kOwner, "owner: "},
@@ -39,7 +36,7 @@ protocol::Halt OwnHalt(const std::string& words) {
             "worker stood still"};
   }
   return {protocol::HaltKind::kSupervisorLost, "its supervisor was told to end by " + words,
-          absl::ZeroDuration(), kSigtermSpread};
+          absl::ZeroDuration(), protocol::kSigtermSpread};
 }
 
 protocol::Halt Meaning(const std::string& words) {

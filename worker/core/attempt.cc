@@ -2,20 +2,13 @@
 
 #include <algorithm>
 
+#include "protocol/sigterm_answer.h"
+
 namespace hpc::worker {
 namespace {
 
-constexpr int kSigterm = 15;
-// A PC that goes down sends SIGTERM to all of its processes within this time.
-constexpr absl::Duration kSigtermSpread = absl::Seconds(1);
 // All nodes of a gang hear each other more often than that.
 constexpr absl::Duration kApart = absl::Seconds(1);
-
-bool MayAnswerSigterm(const protocol::RankExit& exit) {
-  if (exit.after_stop) return false;
-  if (exit.signal) return exit.signal == kSigterm;
-  return exit.catches_sigterm || exit.exit_code == 128 + kSigterm;
-}
 
 }  // namespace
 
@@ -180,9 +173,9 @@ void Attempt::ReachBackToSigterm() {
       halt_.kind != protocol::HaltKind::kSupervisorLost)
     return;
   for (const auto& [number, rank] : ranks_) {
-    if (!rank.exit || !MayAnswerSigterm(*rank.exit)) continue;
+    if (!rank.exit || !protocol::MayAnswerSigterm(*rank.exit)) continue;
     const absl::Duration before = halted_at_ - rank.ended_at;
-    if (before < absl::ZeroDuration() || before > kSigtermSpread) continue;
+    if (before < absl::ZeroDuration() || before > protocol::kSigtermSpread) continue;
     halt_.within = std::max(halt_.within, before + rank.ended_within);
   }
 }
@@ -190,11 +183,12 @@ void Attempt::ReachBackToSigterm() {
 void Attempt::FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& reason) {
   const bool ended_then = std::any_of(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
     const Rank& rank = entry.second;
-    return rank.exit && MayAnswerSigterm(*rank.exit) && rank.exit->exit_code != 0 &&
-           rank.ended_at >= at - kSigtermSpread && rank.ended_at <= at + kSigtermSpread;
+    return rank.exit && protocol::MayAnswerSigterm(*rank.exit) && rank.exit->exit_code != 0 &&
+           rank.ended_at >= at - protocol::kSigtermSpread &&
+           rank.ended_at <= at + protocol::kSigtermSpread;
   });
   if (!ended_then) return;
-  TakeHalt(now, {protocol::HaltKind::kLeaving, reason, now - at, kSigtermSpread});
+  TakeHalt(now, {protocol::HaltKind::kLeaving, reason, now - at, protocol::kSigtermSpread});
 }
 
 void Attempt::OnWhole(MonoTime at) {

@@ -11,6 +11,7 @@
 #include "common/signal_name.h"
 #include "common/telling_line.h"
 #include "coordinator/core/values/exit_words.h"
+#include "protocol/sigterm_answer.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -32,24 +33,6 @@ bool SpeaksOfPeer(absl::string_view line) {
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
 
-// Words with which Python programs end that a signal has interrupted.
-constexpr std::array kWordsOfSignals = {"sigterm",         "signal: 15",        "signal 15",
-                                        "signalexception", "keyboardinterrupt", "systemexit"};
-
-bool MayAnswerSigterm(const protocol::RankExit& exit) {
-  if (exit.signal.has_value()) {
-    const std::string name = SignalName(*exit.signal);  // an uncaught KeyboardInterrupt is SIGINT
-    return name == "SIGTERM" || (name == "SIGINT" && exit.catches_sigterm);
-  }
-  if (exit.exit_code == kTerminatedCode) return true;
-  if (!exit.catches_sigterm) return false;
-  // An uncaught exception is an answer only if it says so.
-  const std::string words = absl::AsciiStrToLower(exit.message);
-  return exit.traceback.empty() ||
-         std::any_of(kWordsOfSignals.begin(), kWordsOfSignals.end(),
-                     [&](const char* word) { return absl::StrContains(words, word); });
-}
-
 // What is known of a SIGKILL that nobody here has sent.
 std::string WhoKills(const std::string& node) {
   return absl::StrCat(" (hpcctl did not send it; the kernel does when memory runs out, which ",
@@ -61,15 +44,18 @@ int Standing(const Cause& failure) {
   return failure.kind == CauseKind::kOfPeer ? 2 : 1;
 }
 
+// Whether `failure` may come of `other`, with which a rank on another node answered SIGTERM. Such a
+// rank may close its connections before it ends, and its peers fail then.
+bool MayComeOfAnswer(const Cause& failure, const Cause& other) {
+  const bool answers = other.may_answer_sigterm &&
+                       (other.kind == CauseKind::kTerminated || other.kind == CauseKind::kSilent);
+  return answers && !failure.may_answer_sigterm && failure.kind != CauseKind::kKilled &&
+         failure.node != other.node && other.when.earliest <= failure.when.latest;
+}
+
 // Whether `first`, which was reported as the earlier one, may be a consequence of `other`.
 bool MayFollow(const Cause& first, const Cause& other) {
-  // A rank that answers SIGTERM may close its connections before it ends.
-  const bool answers =
-      other.may_answer_sigterm && Standing(other) < 2 && other.kind != CauseKind::kOwn;
-  if (answers && !first.may_answer_sigterm && first.kind != CauseKind::kKilled &&
-      first.node != other.node) {
-    return other.when.earliest <= first.when.latest;
-  }
+  if (MayComeOfAnswer(first, other)) return true;
   if (Standing(other) >= Standing(first)) return false;
   const bool waits_for_word = first.kind == CauseKind::kOfPeer ||
                               (first.kind == CauseKind::kSilent && other.kind == CauseKind::kAsked);
@@ -92,12 +78,18 @@ const Cause* FirstFailure(const std::vector<Cause>& causes) {
   return before == nullptr ? first : before;
 }
 
+// Whether `other`, which explains complaints, explains this failure: a complaint, or anything but a
+// SIGKILL that happened on its own node while it lasted.
+bool IsExplainedBy(const Cause& failure, const Cause& other) {
+  if (failure.kind == CauseKind::kOfPeer) return true;
+  return failure.kind != CauseKind::kKilled && failure.node == other.node &&
+         !other.when.SurelyBefore(failure.when);
+}
+
 // Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
 // the order in which they were heard.
 bool ComesBefore(const Cause& failure, const Cause& other) {
-  const bool own_trouble = failure.kind == CauseKind::kKilled || failure.node != other.node ||
-                           other.when.SurelyBefore(failure.when);
-  if (other.of_complaints && failure.kind != CauseKind::kOfPeer && own_trouble) return true;
+  if (other.of_complaints && !IsExplainedBy(failure, other)) return true;
   if (failure.may_answer_sigterm && other.kind == CauseKind::kCluster &&
       other.node == failure.node && other.when.earliest <= failure.when.latest + kWordOfPeer) {
     return false;
@@ -135,7 +127,8 @@ Cause FailureOf(const RankRecord& rank, const Moment& reaped,
   if (cause.kind == CauseKind::kTerminated) cause.text += " (hpcctl did not send it)";
   cause.exit_code = ShellCode(*rank.exit);
   cause.rank = rank.rank;
-  cause.may_answer_sigterm = cause.kind != CauseKind::kAsked && MayAnswerSigterm(*rank.exit);
+  cause.may_answer_sigterm =
+      cause.kind != CauseKind::kAsked && protocol::MayAnswerSigterm(*rank.exit);
   return cause;
 }
 

@@ -128,6 +128,27 @@ TEST(DecidingTest, SigtermGivesWayToItsNodeForASecond) {
   EXPECT_EQ(Decided({sigterm, leaves}), "SIGTERM");
 }
 
+TEST(DecidingTest, APeerOfARankThatAnswersSigtermMayFailBeforeThatHasEnded) {
+  const auto named = [](double earliest, CauseKind kind) {
+    Cause answer = Failure(kind, earliest, 10.4, "answer");
+    answer.node = "pc1";
+    answer.may_answer_sigterm = true;
+    Cause own = Failure(CauseKind::kOwn, 9.9, 10, "no data");
+    own.node = "pc2";
+    return Decided({own, answer});
+  };
+  EXPECT_EQ(named(9.8, CauseKind::kTerminated), "answer");
+  EXPECT_EQ(named(9.8, CauseKind::kSilent), "answer");
+  EXPECT_EQ(named(9.8, CauseKind::kOwn), "no data");
+  EXPECT_EQ(named(10.1, CauseKind::kTerminated), "no data") << "that was later";
+  Cause answer = Failure(CauseKind::kSilent, 10.5, 10.6, "answer");
+  answer.may_answer_sigterm = true;
+  answer.node = "pc1";
+  Cause complaint = Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer");
+  complaint.node = "pc2";
+  EXPECT_EQ(Decided({complaint, answer}), "answer") << "a complaint waits for a second";
+}
+
 TEST(DecidingTest, WhatExplainsComplaintsExplainsNothingElseOnOtherNodes) {
   Cause apart = Loss(7, 9, "pc1 did not hear pc2");
   apart.of_complaints = true;

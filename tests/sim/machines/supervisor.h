@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protocol/coordinator_message.h"
+#include "protocol/sigterm_answer.h"
 #include "tests/sim/frame/context.h"
 #include "tests/sim/machines/bonds.h"
 #include "tests/sim/truth/census.h"
@@ -49,7 +50,7 @@ inline protocol::HaltKind OwnReason(const std::string& reason) {
 
 // How much earlier what the reason tells of may have begun.
 inline absl::Duration SpreadOf(const std::string& reason) {
-  return reason == kSigterm ? absl::Seconds(1) : absl::ZeroDuration();
+  return reason == kSigterm ? protocol::kSigtermSpread : absl::ZeroDuration();
 }
 
 // What a rank does when one of its peers is gone.
@@ -120,8 +121,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void StartOne(int32_t number, const std::string& master);
   // The rank has ended, and is reaped when the supervisor looks.
   void End(int32_t number, const protocol::RankExit& exit);
-  void Reap(int32_t number, const protocol::RankExit& exit, absl::Duration within);
-  void Tell(int32_t number, protocol::RankExit exit, absl::Duration within);
+  void Reap(int32_t number, protocol::RankExit exit, absl::Duration within);
+  void Tell(int32_t number, const protocol::RankExit& exit, absl::Duration within);
   // The rank gets SIGTERM, and ends after a moment unless it ignores that.
   void Terminate(int32_t number);
   void WatchLease();
