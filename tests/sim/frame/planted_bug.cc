@@ -42,6 +42,8 @@ const std::vector<BugInfo>& PlantedBugs() {
        "reports are dated by when they are read, and what their nodes' clocks show is ignored"},
       {Bug::kLateHello, "late-hello",
        "a hello says when it was sent, and its ages go by when it was made, up to a second before"},
+      {Bug::kSuccessAtOnce, "success-at-once",
+       "a supervisor tells a success at once that may be the answer to the SIGTERM of its PC"},
       {Bug::kPowerEndedEarly, "power-ended-early",
        "a power command counts as ended as soon as it has begun"},
   };

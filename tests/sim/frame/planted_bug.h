@@ -41,6 +41,7 @@ enum class Bug {
   kLateHello,
   kPowerEndedEarly,
   kRecallUnanswered,
+  kSuccessAtOnce,
 };
 
 struct BugInfo {

@@ -162,8 +162,10 @@ void Supervisor::Terminate(int32_t number) {
   protocol::RankExit exit{code, std::nullopt, false, "", ""};
   if (code == 143) exit = {std::nullopt, 15, false, "", ""};
   exit.catches_sigterm = code != 143;
-  Later(context_->random.Between({}, absl::Milliseconds(500)),
-        [this, number, exit] { End(number, exit); });
+  Later(context_->random.Between({}, absl::Milliseconds(500)), [this, number, exit] {
+    if (!ranks_[number].ended) census_->blame().Interrupted(prepare_.ref);
+    End(number, exit);
+  });
 }
 
 void Supervisor::TellRanks() {
@@ -232,19 +234,19 @@ void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
 }
 
 // A success that may be the answer to a SIGTERM waits for the one that this supervisor gets.
-void Supervisor::Reap(int32_t number, const protocol::RankExit& exit, absl::Duration within) {
-  if (stopping_ || !exit.catches_sigterm || exit.exit_code != 0) return Tell(number, exit, within);
-  Later(absl::Milliseconds(500), [this, number, exit, within] {
+void Supervisor::Reap(int32_t number, protocol::RankExit exit, absl::Duration within) {
+  exit.after_stop = stopping_;
+  const bool waits = !stopping_ && exit.catches_sigterm && exit.exit_code == 0;
+  if (!waits || context_->Bugged(Bug::kSuccessAtOnce)) return Tell(number, exit, within);
+  Later(absl::Milliseconds(500), [this, number, exit, within]() mutable {
     if (phase_ == Phase::kGone) return;
-    protocol::RankExit answer = exit;
-    answer.after_stop = told_to_end_;
-    Tell(number, answer, within);
+    exit.after_stop = told_to_end_;
+    Tell(number, exit, within);
   });
 }
 
-void Supervisor::Tell(int32_t number, protocol::RankExit exit, absl::Duration within) {
+void Supervisor::Tell(int32_t number, const protocol::RankExit& exit, absl::Duration within) {
   ranks_[number].reaped = true;
-  exit.after_stop |= stopping_ && (told_to_end_ || !exit.catches_sigterm);
   census_->Ends(prepare_.ref, number, exit);
   Record(RankExited{number, exit}, within);
   CheckAllEnded();

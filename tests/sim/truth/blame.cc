@@ -36,8 +36,14 @@ void Blame::Harmed(AttemptRef ref, const std::string& what) {
 
 void Blame::CheckVerdict(const co::AttemptRecord& attempt) const {
   if (attempt.state != co::AttemptState::kEnded) return;
-  if (attempt.outcome != co::AttemptOutcome::kProgramFailed) return;
   const auto found = truths_.find(attempt.ref);
+  if (attempt.outcome == co::AttemptOutcome::kSucceeded && found != truths_.end() &&
+      found->second.interrupted) {
+    context_->verdict.Broken(
+        "interrupted-is-no-success", "attempt ", attempt.ref.ToString(),
+        " has succeeded, and its PC's SIGTERM had interrupted its ranks: ", attempt.reason);
+  }
+  if (attempt.outcome != co::AttemptOutcome::kProgramFailed) return;
   if (found == truths_.end() || found->second.failures.empty()) {
     const std::string harm = found == truths_.end() ? "nothing" : found->second.harm;
     context_->verdict.Broken("nobody-else-pays", "attempt ", attempt.ref.ToString(),

@@ -24,6 +24,9 @@ class Blame {
   // Somebody else ended ranks of the attempt, or told them to end.
   void Harmed(AttemptRef ref, const std::string& what);
 
+  // SIGTERM has ended a rank of the attempt that was not done.
+  void Interrupted(AttemptRef ref) { truths_[ref].interrupted = true; }
+
   // The attempt is over, and is recorded like this.
   void CheckVerdict(const coordinator::AttemptRecord& attempt) const;
   // Checks the recorded cause: it must not surely have come after the failure of this rank, which
@@ -43,6 +46,7 @@ class Blame {
     std::vector<Failure> failures;
     std::optional<MonoTime> harmed_at;
     std::string harm;
+    bool interrupted = false;
   };
   Context* context_;
   std::map<AttemptRef, Truth> truths_;
