@@ -131,15 +131,18 @@ class Reconciler {
     return {ended + (rank.ago.started - rank.ago.ended), ended, silence.latest - silence.earliest};
   }
 
-  // What ended the ranks there happened while the node was silent: otherwise its worker would have
-  // said so at once.
+  // What ended the ranks there happened while the node was silent, or later: otherwise its worker
+  // would have said so at once. After a boot nothing more is known.
   protocol::Halt HaltOf(const protocol::HeldAttempt& held) const {
     protocol::Halt halt = held.halt;
     const Window& silence = node_.silence_before;
-    if (rebooted_) halt.ago = turn_.mono() - silence.latest;
-    const absl::Duration since = turn_.mono() - halt.ago - silence.earliest;
-    const bool limits = rebooted_ || since < halt.within;
-    if (limits) halt.within = std::max(since, absl::ZeroDuration());
+    if (rebooted_) {
+      halt.ago = turn_.mono() - silence.latest;
+      halt.within = silence.latest - silence.earliest;
+      return halt;
+    }
+    const absl::Duration most = turn_.mono() - halt.ago - silence.earliest;
+    halt.within = std::clamp(most, absl::ZeroDuration(), halt.within);
     return halt;
   }
 
