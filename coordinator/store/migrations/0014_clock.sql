@@ -5,5 +5,3 @@ CREATE TABLE clock (
   boot_id TEXT NOT NULL,
   zero    INTEGER NOT NULL  -- microseconds since 1970
 );
--- Whether the rank's program caught SIGTERM, so that its end may be the answer to one.
-ALTER TABLE ranks ADD COLUMN catches_sigterm INTEGER NOT NULL DEFAULT 0;
