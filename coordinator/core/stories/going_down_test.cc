@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
-#include "coordinator/core/testing/cluster_tester.h"
+#include "coordinator/core/testing/gang_of_two.h"
 
 namespace hpc::coordinator::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 protocol::RankExit Terminated() { return {.signal = 15}; }
 protocol::RankExit Answered(int code) { return {.exit_code = code, .catches_sigterm = true}; }
@@ -28,14 +29,10 @@ class GoingDownTest : public ::testing::Test {
 
   // What pc1 says when it connects again, where its rank has ended so a short time ago.
   protocol::Hello Back(const protocol::RankExit& exit) const {
-    protocol::Hello hello = HelloOf("pc1");
-    hello.incarnation = 2;
-    protocol::HeldAttempt held;
-    held.ref = {run, 1};
-    held.started = held.returned = true;
-    held.ranks = {{0, 100, exit, {absl::Seconds(60), absl::Milliseconds(100)}}};
-    hello.attempts.push_back(held);
-    return hello;
+    const protocol::RankAges ago{absl::Seconds(60), absl::Milliseconds(100)};
+    protocol::HeldAttempt held = HeldWith({run, 1}, {{0, 100, exit, ago}});
+    held.returned = true;
+    return BackWith("pc1", held);
   }
   protocol::Hello BackAfterABoot(const protocol::RankExit& exit) const {
     protocol::Hello hello = Back(exit);
@@ -174,6 +171,52 @@ TEST_F(GoingDownTest, AnUncaughtExceptionIsNoAnswer) {
 TEST_F(GoingDownTest, ACodeOfAProgramThatDoesNotCatchSigtermIsNoAnswer) {
   EndsHere({.exit_code = 4});
   EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+class GangGoesDownTest : public GangOfTwo {};
+
+TEST_F(GangGoesDownTest, SigtermOfAPcThatGoesDownIsNoFailure) {
+  ASSERT_OK(c.Exit(run, 1, Terminated()));
+  EXPECT_EQ(c.state(run), RunState::kRunning) << "its node may say why";
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  ASSERT_OK(c.Exit(run, 0, {.signal = 15, .after_stop = true}));
+  c.AllReturned(run);
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 0);
+}
+
+TEST_F(GangGoesDownTest, SigtermOfTheOnlyRankWaitsForItsNode) {
+  RunRequest alone = Nodes(1);
+  alone.node_list = {"pc3"};
+  c.Join({"pc3"});
+  const RunId id = c.Submit(alone);
+  c.Run(id);
+  ASSERT_OK(c.Exit(id, 0, Terminated()));
+  ASSERT_OK(c.Returned(id, "pc3"));
+  EXPECT_EQ(c.state(id), RunState::kStopping);
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Leaving("pc3", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_FALSE(IsTerminal(c.state(id)));
+  EXPECT_EQ(c.record(id).failures, 0);
+}
+
+TEST_F(GangGoesDownTest, SigtermIsExplainedByAWorkerThatGoesAtTheSameTime) {
+  ASSERT_OK(c.Exit(run, 1, Terminated()));
+  c.Pass(absl::Milliseconds(20));
+  c.Disconnect("pc2", /*reset=*/true);
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.record(run).reason, StartsWith("pc2 seems to be going down"));
+}
+
+TEST_F(GangGoesDownTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
+  ASSERT_OK(c.Exit(run, 1, Terminated()));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 143);
 }
 
 }  // namespace

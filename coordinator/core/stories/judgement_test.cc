@@ -266,10 +266,10 @@ TEST_F(JudgementTest, WhatIsLostLaterExcusesNothingThoughNobodyCanTellWhenItWasL
   ASSERT_OK(c.Returned(run, "pc2"));
   c.Pass(absl::Seconds(10));
   c.Disconnect("pc1", /*reset=*/true);
-  protocol::Hello hello = BackWithItsPart("pc1", run);
-  hello.incarnation = 2;
-  hello.attempts[0].halt = SupervisorKilled({}, absl::Minutes(1));  // since its ranks began
-  ASSERT_OK(c.Hello(hello));
+  protocol::HeldAttempt held = HeldWith({run, 1}, {});
+  held.returned = true;
+  held.halt = SupervisorKilled({}, absl::Minutes(1));  // since its ranks began
+  ASSERT_OK(c.Hello(BackWith("pc1", held)));
   EXPECT_EQ(c.state(run), RunState::kFailed);
   EXPECT_EQ(c.record(run).exit_code, 3);
 }
@@ -291,15 +291,9 @@ TEST_F(JudgementTest, AnOwnerWhoComesWhenNothingRunsThereExcusesNothing) {
 TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirst) {
   c.Disconnect("pc1", /*reset=*/true);
   ASSERT_OK(c.Exit(run, 1, Code(1, "DistNetworkError: the store is gone")));
-  protocol::Hello hello = HelloOf("pc1");
-  hello.incarnation = 2;
-  protocol::HeldAttempt held;
-  held.ref = {run, 1};
-  held.started = true;
+  protocol::HeldAttempt held = HeldWith({run, 1}, {{0, 100, {}, {}}});
   held.store_lost = absl::ZeroDuration();
-  held.ranks = {{0, 100, {}, {}}};
-  hello.attempts.push_back(held);
-  ASSERT_OK(c.Hello(hello));
+  ASSERT_OK(c.Hello(BackWith("pc1", held)));
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
   EXPECT_THAT(c.attempt(run).reason,
               HasSubstr("its rendezvous store was lost with the worker of "));
@@ -421,51 +415,6 @@ TEST_F(JudgementTest, HowEarlyARankMayHaveEndedSurvivesARestartOfTheCoordinator)
   ASSERT_OK(again.Hello(BackWithItsPart("pc2", run)));
   EXPECT_EQ(again.record(run).failures, 0);
   EXPECT_FALSE(IsTerminal(again.state(run)));
-}
-
-TEST_F(JudgementTest, SigtermOfAPcThatGoesDownIsNoFailure) {
-  const protocol::RankExit terminated{std::nullopt, 15, false, "", ""};
-  ASSERT_OK(c.Exit(run, 1, terminated));
-  EXPECT_EQ(c.state(run), RunState::kRunning) << "its node may say why";
-  c.Pass(absl::Milliseconds(20));
-  ASSERT_OK(c.Leaving("pc2", "shutdown"));
-  ASSERT_OK(c.Exit(run, 0, AfterStop()));
-  c.AllReturned(run);
-  EXPECT_EQ(c.record(run).failures, 0);
-  EXPECT_EQ(c.record(run).losses, 0);
-}
-
-TEST_F(JudgementTest, SigtermOfTheOnlyRankWaitsForItsNode) {
-  RunRequest alone = Nodes(1);
-  alone.node_list = {"pc3"};
-  c.Join({"pc3"});
-  const RunId id = c.Submit(alone);
-  c.Run(id);
-  ASSERT_OK(c.Exit(id, 0, protocol::RankExit{std::nullopt, 15, false, "", ""}));
-  ASSERT_OK(c.Returned(id, "pc3"));
-  EXPECT_EQ(c.state(id), RunState::kStopping);
-  c.Pass(absl::Milliseconds(20));
-  ASSERT_OK(c.Leaving("pc3", "shutdown"));
-  c.Pass(absl::Seconds(1));
-  EXPECT_FALSE(IsTerminal(c.state(id)));
-  EXPECT_EQ(c.record(id).failures, 0);
-}
-
-TEST_F(JudgementTest, SigtermIsExplainedByAWorkerThatGoesAtTheSameTime) {
-  ASSERT_OK(c.Exit(run, 1, protocol::RankExit{std::nullopt, 15, false, "", ""}));
-  c.Pass(absl::Milliseconds(20));
-  c.Disconnect("pc2", /*reset=*/true);
-  EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
-  EXPECT_THAT(c.record(run).reason, StartsWith("pc2 seems to be going down"));
-}
-
-TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
-  ASSERT_OK(c.Exit(run, 1, protocol::RankExit{std::nullopt, 15, false, "", ""}));
-  c.Pass(absl::Seconds(1));
-  EXPECT_EQ(c.state(run), RunState::kStopping);
-  c.AllReturned(run);
-  EXPECT_EQ(c.state(run), RunState::kFailed);
-  EXPECT_EQ(c.record(run).exit_code, 143);
 }
 
 // The heartbeats of pc2 come four seconds late: its cable was out for that time.

@@ -4,51 +4,33 @@
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
-#include "coordinator/core/testing/cluster_tester.h"
+#include "coordinator/core/testing/gang_of_two.h"
 
 namespace hpc::coordinator::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-// A gang that runs on pc1 and pc2; pc1 serves its store.
-class StoreLostTest : public ::testing::Test {
+class StoreLostTest : public GangOfTwo {
  protected:
-  StoreLostTest() {
-    c.Join({"pc1", "pc2"});
-    run = c.Submit(Nodes(2));
-    c.Run(run);
-    c.Pass(absl::Seconds(5));
-  }
-
+  // The next worker of pc1 finds its rank again, and no store.
   void LoseStore() {
     c.Disconnect("pc1", /*reset=*/true);
     c.Pass(absl::Milliseconds(300));
-    protocol::Hello hello = HelloOf("pc1");
-    hello.incarnation = 2;
-    protocol::HeldAttempt held;
-    held.ref = {run, 1};
-    held.started = true;
+    protocol::HeldAttempt held = HeldWith({run, 1}, {{0, 100, {}, {absl::Seconds(30)}}});
     held.store_lost = absl::ZeroDuration();
-    held.ranks = {{0, 100, {}, {absl::Seconds(5)}}};
-    hello.attempts.push_back(held);
-    ASSERT_OK(c.Hello(hello));
-    ASSERT_EQ(c.state(run), RunState::kRunning) << "its ranks have met";
+    ASSERT_OK(c.Hello(BackWith("pc1", held)));
   }
   void Complains(int rank) {
     ASSERT_OK(c.Exit(run, rank, {.exit_code = 1, .message = "Connection closed by peer"}));
   }
-  // How many failures the run has paid for when all is over.
-  int Paid() {
-    c.Pass(absl::Seconds(2));
-    c.AllReturned(run);
-    c.Pass(absl::Seconds(2));
-    return c.record(run).failures;
-  }
-
-  ClusterTester c;
-  RunId run = 0;
 };
+
+TEST_F(StoreLostTest, ItsRanksHaveMetAndGoOn) {
+  LoseStore();
+  c.Pass(absl::Minutes(1));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+}
 
 TEST_F(StoreLostTest, WhoeverComplainsLongAfterwardsMayNeedIt) {
   LoseStore();
@@ -85,17 +67,7 @@ TEST_F(StoreLostTest, SoItIsWhenItsPeerIsHeardFirst) {
 TEST_F(StoreLostTest, ACrashThatCameBeforeIsTheProgramsOwn) {
   ASSERT_OK(c.Exit(run, 1, {.signal = 11}));
   c.Pass(absl::Seconds(4));
-  c.Disconnect("pc1", /*reset=*/true);
-  c.Pass(absl::Milliseconds(300));
-  protocol::Hello hello = HelloOf("pc1");
-  hello.incarnation = 2;
-  protocol::HeldAttempt held;
-  held.ref = {run, 1};
-  held.started = true;
-  held.store_lost = absl::ZeroDuration();
-  held.ranks = {{0, 100, {}, {absl::Seconds(9)}}};
-  hello.attempts.push_back(held);
-  ASSERT_OK(c.Hello(hello));
+  LoseStore();
   EXPECT_EQ(Paid(), 1);
 }
 

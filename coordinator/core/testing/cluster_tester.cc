@@ -67,6 +67,21 @@ protocol::Hello HelloOf(const std::string& name, int gpus, int cpu_slots) {
   return hello;
 }
 
+protocol::HeldAttempt HeldWith(AttemptRef ref, std::vector<protocol::HeldRank> ranks) {
+  protocol::HeldAttempt held;
+  held.ref = ref;
+  held.started = true;
+  held.ranks = std::move(ranks);
+  return held;
+}
+
+protocol::Hello BackWith(const std::string& name, const protocol::HeldAttempt& held) {
+  protocol::Hello hello = HelloOf(name);
+  hello.incarnation = 2;
+  hello.attempts.push_back(held);
+  return hello;
+}
+
 RunRequest Nodes(int n) { return Nodes(n, n); }
 
 RunRequest Nodes(int min, int max) {

@@ -21,6 +21,11 @@ namespace hpc::coordinator::testing {
 // A node's address, boot id and incarnation are made from its name: "10.0.0.<name>", "boot-1", 1.
 protocol::Hello HelloOf(const std::string& name, int gpus = 1, int cpu_slots = 0);
 
+// What a worker says of an attempt of which it still has these ranks.
+protocol::HeldAttempt HeldWith(AttemptRef ref, std::vector<protocol::HeldRank> ranks);
+// What the node's next worker says when it connects.
+protocol::Hello BackWith(const std::string& name, const protocol::HeldAttempt& held);
+
 // A request for n nodes with every GPU of each.
 RunRequest Nodes(int n);
 RunRequest Nodes(int min, int max);
