@@ -1,6 +1,6 @@
 """A run pays for its own failures and for nothing else, in whatever order things are heard.
 
-crossings.py is the long form, with some seven hundred lines.
+crossings.py is the long form, with some nine hundred lines.
 """
 
 import pathlib
