@@ -12,13 +12,16 @@
 namespace hpc::worker {
 namespace {
 
-std::string FieldOfStatus(int64_t pid, const std::string& field) {
-  const std::string text =
-      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/status").value_or("");
-  const size_t at = text.find("\n" + field + ":");
+std::string Status(int64_t pid) {
+  return ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/status").value_or("");
+}
+
+// "" if there is no such line.
+std::string FieldOf(const std::string& status, const std::string& field) {
+  const size_t at = status.find("\n" + field + ":");
   if (at == std::string::npos) return "";
   const size_t value = at + field.size() + 2;
-  return text.substr(value, text.find('\n', value) - value);
+  return status.substr(value, status.find('\n', value) - value);
 }
 
 }  // namespace
@@ -50,15 +53,16 @@ std::optional<ProcessStat> ReadProcessStat(int64_t pid) {
 }
 
 std::optional<uid_t> RealUid(int64_t pid) {
-  const std::vector<int64_t> uids = Numbers(FieldOfStatus(pid, "Uid"));
+  const std::vector<int64_t> uids = Numbers(FieldOf(Status(pid), "Uid"));
   if (uids.empty()) return std::nullopt;
   return static_cast<uid_t>(uids[0]);
 }
 
 bool CatchesSigterm(int64_t pid) {
+  const std::string status = Status(pid);
   uint64_t signals = 0;
   for (const char* mask : {"SigCgt", "SigBlk", "SigIgn"}) {
-    signals |= std::strtoull(FieldOfStatus(pid, mask).c_str(), nullptr, 16);
+    signals |= std::strtoull(FieldOf(status, mask).c_str(), nullptr, 16);
   }
   return (signals >> (SIGTERM - 1) & 1) != 0;
 }
