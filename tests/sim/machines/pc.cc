@@ -166,16 +166,18 @@ void Pc::ShutDown(absl::Duration off) {
       if (boot == power_changes_) what();
     });
   };
-  soon([this] {
-    for (const auto& [ref, folder] : folders) {
-      if (folder.supervisor != nullptr) folder.supervisor->TellRanks();
-    }
+  // Ranks and their supervisor are in one cgroup, so either both are told or none.
+  std::vector<Folder> there;
+  for (const auto& [ref, folder] : folders) {
+    if (folder.supervisor != nullptr) there.push_back(folder);
+  }
+  soon([there] {
+    for (const Folder& folder : there) folder.supervisor->TellRanks();
   });
-  soon([this] {
-    for (const auto& [ref, folder] : folders) {
-      if (folder.supervisor != nullptr && !folder.supervisor->gone()) {
-        folder.supervisor->Stop(folder.prepare.stop_grace, kSigterm);
-      }
+  soon([there] {
+    for (const Folder& folder : there) {
+      if (folder.supervisor->gone()) continue;
+      folder.supervisor->Stop(folder.prepare.stop_grace, kSigterm);
     }
   });
   soon([this] {
