@@ -1,4 +1,5 @@
-// What ranks write, on its way to the coordinator, and how much of it is durable there.
+// What ranks write, on its way to the coordinator, and how much of it is durable there: LogData,
+// MetricData and their answers in proto/hpc/v1/worker.proto, without protobuf.
 #ifndef HPC_PROTOCOL_OUTPUT_H_
 #define HPC_PROTOCOL_OUTPUT_H_
 
@@ -51,6 +52,7 @@ struct MetricData {
   std::vector<MetricPoint> points;
   std::vector<std::string> remarks;  // problems with the file, for the user to read
   bool ended = false;                // nothing more will follow
+  bool checkpoint_saved = false;     // a line of this piece says that a checkpoint is whole
 };
 
 struct MetricAck {

@@ -189,7 +189,7 @@ std::string Node::LineOf(AttemptRef ref, int32_t rank) const {
 // Sends all of it each time: the coordinator drops what it has already.
 void Node::SendOutput(AttemptRef ref, const Work& work) {
   for (int32_t rank = work.first_rank; rank < work.first_rank + work.ranks; ++rank) {
-    protocol::MetricData metrics{ref, rank, 0, {}, {}, /*ended=*/true};
+    protocol::MetricData metrics{.ref = ref, .rank = rank, .ended = true};
     if (work.began) {
       metrics.end_offset = kMetricsFileBytes;
       metrics.points.push_back({"loss", 1, 0.5, absl::ZeroDuration()});

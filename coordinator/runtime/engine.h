@@ -70,6 +70,7 @@ struct MetricReport {
   std::vector<MetricPoint> points;
   std::vector<std::string> remarks;  // what is wrong with the file, for the run's events
   bool ended = false;                // nothing will follow
+  bool checkpoint_saved = false;     // a rank says there that a checkpoint is whole
 };
 
 // An event of a kind "security. ..." or "cluster. ..." (core/event_kinds.h).

@@ -1,6 +1,5 @@
 // Output, metrics and facts of ranks. They may come after their attempt was replaced; the node only
 // must have been part of it.
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -54,13 +53,9 @@ absl::Status Engine::OnLogEnd(const Session& session, const protocol::StreamId& 
 
 namespace {
 
-// Whether the report has a point of the key that hpc.checkpoint_saved() writes and has not come
-// before.
+// Whether the report tells of a checkpoint, and has not come before.
 absl::StatusOr<bool> TellsOfCheckpoint(const MetricReport& report, MetricIntake* intake) {
-  const bool tells =
-      std::any_of(report.points.begin(), report.points.end(),
-                  [](const MetricPoint& point) { return point.key == "checkpoint_saved"; });
-  if (!tells) return false;
+  if (!report.checkpoint_saved) return false;
   HPC_ASSIGN_OR_RETURN(const auto known, intake->Offsets(report.offset.ref));
   const auto before = known.find(report.offset.rank);
   return before == known.end() || before->second < report.offset.offset;

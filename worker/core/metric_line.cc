@@ -1,5 +1,6 @@
 #include "worker/core/metric_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <system_error>
@@ -224,6 +225,11 @@ class Parser {
 };
 
 }  // namespace
+
+bool MetricLine::TellsOfCheckpoint() const {
+  return std::any_of(values.begin(), values.end(),
+                     [](const auto& value) { return value.first == "checkpoint_saved"; });
+}
 
 absl::StatusOr<MetricLine> ParseMetricLine(absl::string_view line) {
   HPC_RETURN_IF_ERROR(CheckText("the line", line));

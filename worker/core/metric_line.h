@@ -19,6 +19,10 @@ struct MetricLine {
   std::optional<int64_t> step;     // "step": a whole number
   std::optional<absl::Time> time;  // "time": seconds since 1970
   std::vector<std::pair<std::string, double>> values;
+
+  // Whether the line has the key "checkpoint_saved", by which a rank says that a checkpoint is
+  // whole (hpc.checkpoint_saved()). The key is one of `values`, too.
+  bool TellsOfCheckpoint() const;
 };
 
 // Values are numbers (NaN, Infinity and -Infinity included, as Python writes them) or true and

@@ -273,6 +273,7 @@ void Fill(const protocol::MetricData& m, v1::WorkerMessage* out) {
   }
   for (const std::string& remark : m.remarks) one->add_remarks(ToValidUtf8(remark));
   one->set_ended(m.ended);
+  one->set_checkpoint_saved(m.checkpoint_saved);
 }
 
 // ---- one overload for each thing that is heard

@@ -93,7 +93,7 @@ void MetricShipper::Pump(absl::Time now, std::optional<AttemptRef> only) {
 }
 
 bool MetricShipper::SendPiece(const Key& key, absl::Time now, File* file) {
-  protocol::MetricData data{key.first, key.second, 0, {}, {}, false};
+  protocol::MetricData data{.ref = key.first, .rank = key.second};
   const int64_t begin = file->reader.offset();
   const bool full = begin >= kMaxFileBytes;
   if (full && !std::exchange(file->full, true)) {
@@ -103,7 +103,7 @@ bool MetricShipper::SendPiece(const Key& key, absl::Time now, File* file) {
              file);
   }
   const bool more = !full && file->reader.Read(file->ended, [&](const MetricsReader::Line& line) {
-    TakeLine(line, now, key, file, &data.points);
+    TakeLine(line, now, key, file, &data);
   });
   TakeRemark(key, file);
   data.end_offset = file->reader.offset();
@@ -135,7 +135,7 @@ void MetricShipper::AddSummary(const File& file, std::vector<std::string>* remar
 }
 
 void MetricShipper::TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key,
-                             File* file, std::vector<protocol::MetricPoint>* points) {
+                             File* file, protocol::MetricData* data) {
   absl::Status problem;
   if (line.too_long) {
     problem = absl::InvalidArgumentError(
@@ -146,7 +146,10 @@ void MetricShipper::TakeLine(const MetricsReader::Line& line, absl::Time now, co
     if (parsed.ok()) {
       const absl::Duration age = now - parsed->time.value_or(line.written);
       const int64_t step = parsed->step.value_or(line.number);
-      for (const auto& [name, value] : parsed->values) points->push_back({name, step, value, age});
+      for (const auto& [name, value] : parsed->values) {
+        data->points.push_back({name, step, value, age});
+      }
+      data->checkpoint_saved |= parsed->TellsOfCheckpoint();
     }
   }
   // After a reconnect a line may be read again.

@@ -79,7 +79,7 @@ class MetricShipper {
   bool SendPiece(const Key& key, absl::Time now, File* file);
   static void AddSummary(const File& file, std::vector<std::string>* remarks);
   static void TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key, File* file,
-                       std::vector<protocol::MetricPoint>* points);
+                       protocol::MetricData* data);
   static void TakeRemark(const Key& key, File* file);
   static void Complain(const Key& key, const std::string& text, File* file);
 

@@ -88,6 +88,19 @@ TEST_F(MetricShipperTest, SendsCompleteLinesOnce) {
   EXPECT_EQ(Points()[2].step, 2);
 }
 
+TEST_F(MetricShipperTest, APieceTellsOfTheCheckpointThatALineOfItTellsOf) {
+  Add();
+  const auto told = [&](const std::string& line) {
+    dir_.Append(kFile, line);
+    Pump();
+    return std::get<protocol::MetricData>(sent_.back()).checkpoint_saved;
+  };
+  EXPECT_FALSE(told("{\"step\":1,\"loss\":0.5}\n"));
+  EXPECT_TRUE(told("{\"step\":2,\"checkpoint_saved\":1}\n{\"step\":2,\"loss\":0.4}\n"));
+  EXPECT_FALSE(told("{\"step\":3,\"loss\":0.3}\n"));
+  EXPECT_EQ(Points()[1].key, "checkpoint_saved");
+}
+
 TEST_F(MetricShipperTest, WhatALineLeavesOutIsItsNumberAndNow) {
   Add();
   dir_.Append(kFile, "{\"a\":1}\n{\"a\":2}\n");

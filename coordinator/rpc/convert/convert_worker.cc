@@ -260,6 +260,7 @@ MetricReport FromProto(const v1::MetricData& data, absl::Time now) {
   }
   for (const std::string& remark : data.remarks()) out.remarks.push_back(Words(remark));
   out.ended = data.ended();
+  out.checkpoint_saved = data.checkpoint_saved();
   return out;
 }
 

@@ -186,7 +186,8 @@ absl::Status Coordinator::OnReport(const Session& session, protocol::WorkerMessa
     returned->ref = Claimed(returned->ref);
     if (context_->Bugged(Bug::kForgetHalt)) returned->halt = {};
   }
-  if (const auto* metrics = std::get_if<protocol::MetricData>(&message)) {
+  const auto* metrics = std::get_if<protocol::MetricData>(&message);
+  if (metrics && metrics->checkpoint_saved) {
     return Apply(session, protocol::CheckpointSaved{metrics->ref});
   }
   return std::visit(

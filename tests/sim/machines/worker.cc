@@ -211,7 +211,8 @@ void Worker::Carry(const wo::SayHeartbeat& effect) {
   // Ranks log that a checkpoint is whole.
   for (const auto& [ref, attempt] : agent_.attempts()) {
     if (attempt.running_ranks() == 0 || !context_->random.Chance(0.1)) continue;
-    stream_->Send(Up(protocol::WorkerMessage(protocol::MetricData{ref, 0, 0, {}, {}, false})));
+    stream_->Send(
+        Up(protocol::WorkerMessage(protocol::MetricData{.ref = ref, .checkpoint_saved = true})));
   }
 }
 
