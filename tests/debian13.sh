@@ -2,6 +2,8 @@
 # Builds hpcctl as users do, but with the compiler and the libraries of Debian 13, in a root folder of
 # its own; there it runs all unit tests and the quick tests of real clusters. Warnings are errors.
 #   tests/debian13.sh [CTEST ARGUMENT ...]    other tests than those, as in: -R cluster_owner
+#   tests/debian13.sh --product     builds only what users run, and runs only those of real clusters
+#   tests/debian13.sh --fetch       makes the folder, if it is not there, and builds nothing
 # It needs root and mmdebstrap, and says so where it has to be skipped. It fetches packages of Debian
 # and nothing else. HPC_DEBIAN13 in the environment names the folder (default:
 # /var/cache/hpcctl/debian13), which is kept: the next time only what has changed is built.
@@ -33,6 +35,7 @@ if [ ! -e "$root" ]; then
     --customize-hook='chroot "$1" /root/install-deps.sh cluster' trixie "$root.new"
   mv "$root.new" "$root"
 fi
+[ "${1:-}" != --fetch ] || exit 0
 
 # A supervisor makes mount namespaces, whose root has to be a mount.
 mount --bind "$root" "$root"
@@ -74,12 +77,17 @@ run_tests() {
 inside dpkg --configure -a  # where an installation was cut off
 inside /src/deploy/install-deps.sh cluster
 begun=$SECONDS
-inside /src/deploy/build.sh release >/dev/null
+targets=()
+if [ "${1:-}" = --product ]; then
+  shift
+  targets=(hpc-coordinator hpc-worker hpc-supervisor hpcctl)
+fi
+inside /src/deploy/build.sh release "${targets[@]}" >/dev/null
 built=$((SECONDS - begun))
 if [ $# -gt 0 ]; then
   run_tests tests "$@"
 else
-  run_tests "unit tests" -L '^unit$'
+  [ ${#targets[@]} -gt 0 ] || run_tests "unit tests" -L '^unit$'
   run_tests "programs of tests/cluster" -R '^cluster_(client|gang|trust)_test$'
 fi
 echo "debian13.sh: Debian $(cat "$root/etc/debian_version"), g++ $(inside g++ -dumpfullversion)," \

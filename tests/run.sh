@@ -24,7 +24,8 @@ if [ "$preset" = release ]; then
   frameworks=$(tests/cluster/frameworks_venv.sh)
   export HPC_TEST_FRAMEWORKS_PYTHON=$frameworks/bin/python
 fi
-if ctest --preset "$preset" -j "$(nproc)" "$@"; then
+# One more than there are cores, because tests with real daemons mostly wait.
+if ctest --preset "$preset" -j "$(($(nproc) + 1))" "$@"; then
   tests/unreliable.sh
   exit
 fi
