@@ -1,4 +1,5 @@
-// Why ranks of an attempt ended on a node without the coordinator's order.
+// Why ranks of an attempt ended on a node without the coordinator's order: Halt in
+// proto/hpc/v1/worker.proto, without protobuf.
 #ifndef HPC_PROTOCOL_HALT_H_
 #define HPC_PROTOCOL_HALT_H_
 

@@ -1,4 +1,5 @@
-// What a connecting worker says about an attempt that it still has.
+// What a connecting worker says about an attempt that it still has: HeldAttempt in
+// proto/hpc/v1/worker.proto, without protobuf.
 #ifndef HPC_PROTOCOL_HELD_ATTEMPT_H_
 #define HPC_PROTOCOL_HELD_ATTEMPT_H_
 

@@ -1,4 +1,4 @@
-// How a connection begins.
+// How a connection begins: Hello and Welcome in proto/hpc/v1/worker.proto, without protobuf.
 #ifndef HPC_PROTOCOL_HELLO_H_
 #define HPC_PROTOCOL_HELLO_H_
 

@@ -1,4 +1,5 @@
-// What a node consists of, as its worker found it.
+// What a node consists of, as its worker found it: Inventory in proto/hpc/v1/node.proto, without
+// protobuf.
 #ifndef HPC_PROTOCOL_INVENTORY_H_
 #define HPC_PROTOCOL_INVENTORY_H_
 

@@ -1,4 +1,5 @@
-// What a node needs to know before it can start its ranks of an attempt.
+// What a node needs to know before it can start its ranks of an attempt, and what it answers:
+// Prepare and Prepared in proto/hpc/v1/worker.proto, without protobuf.
 #ifndef HPC_PROTOCOL_PREPARE_H_
 #define HPC_PROTOCOL_PREPARE_H_
 

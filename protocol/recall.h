@@ -1,4 +1,5 @@
-// How another node of a gang ends the ranks of a node whose worker is gone.
+// How another node of a gang ends the ranks of a node whose worker is gone (Recall and Recalled in
+// proto/hpc/v1/worker.proto, without protobuf).
 #ifndef HPC_PROTOCOL_RECALL_H_
 #define HPC_PROTOCOL_RECALL_H_
 

@@ -1,12 +1,12 @@
 // One attempt on this node.
 //
-//   preparing -> prepared -> starting -> running -> stopping -> returned -> forgotten
-//       |            |           |          |__________^           ^
-//       |____________|___________|_____________________|___________|
+//   preparing -> prepared -> starting -> running
+//       |            |           |          |
+//       +------------+-----------+----------+--> stopping -> returned -> forgotten
 //
-// A stop may come at any moment: before the start it undoes the preparation. A refused preparation
-// goes straight to returned. Every report can be repeated: asked again, the attempt says the same
-// again.
+// A stop may come at any moment: before the start it undoes the preparation. An attempt whose
+// preparation is refused, or whose ranks have all ended, goes straight to returned. Every report
+// can be repeated: asked again, the attempt says the same again.
 #ifndef HPC_WORKER_CORE_ATTEMPT_H_
 #define HPC_WORKER_CORE_ATTEMPT_H_
 
