@@ -84,9 +84,10 @@ absl::Status Client::SubmitMany(std::function<std::optional<v1::RunSpec>()> next
   return RunSubmitStream(stubs_->connection.get(), std::move(next), answered);
 }
 
-absl::Status Client::Cancel(int64_t run) {
+absl::Status Client::Cancel(int64_t run, bool interrupt) {
   v1::CancelRequest request;
   request.set_run(run);
+  request.set_interrupt(interrupt);
   v1::CancelResponse response;
   return stubs_->connection->Resume(
       [&](wire::Caller caller) { return caller.Unary("/hpc.v1.Runs/Cancel", request, &response); });

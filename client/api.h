@@ -51,7 +51,8 @@ class Client {
   // After an interruption, submissions without an answer are sent again under the same request ids.
   absl::Status SubmitMany(std::function<std::optional<v1::RunSpec>()> next,
                           Sink<v1::SubmitManyResponse> answered);
-  absl::Status Cancel(int64_t run);
+  // `interrupt`: somebody has typed Ctrl-C.
+  absl::Status Cancel(int64_t run, bool interrupt);
 
   absl::StatusOr<v1::RunDetail> GetRun(int64_t run);
   absl::Status ListRuns(const v1::ListRunsRequest& request, Sink<v1::ListRunsResponse> sink);

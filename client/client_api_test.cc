@@ -246,14 +246,14 @@ TEST_F(ClientApiTest, AnInterruptEndsWhatWaits) {
     return absl::OkStatus();
   });
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(client->Cancel(1).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(client->Cancel(1, false).code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(ClientApiTest, AnInterruptEndsTheWaitForACoordinatorThatIsAway) {
   const auto client = Connected();
   Stop();
   client->OnAway([&] { client->Interrupt(); });
-  EXPECT_EQ(client->Cancel(1).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(client->Cancel(1, false).code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(ClientApiTest, EventsGoOnBehindTheLastSeen) {

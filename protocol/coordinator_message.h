@@ -41,12 +41,13 @@ struct Doubt {
   MonoTime asked;  // by the clock of the coordinator, which alone can use it
 };
 
-// Send SIGTERM to every rank now, and SIGKILL to all that is left after `grace`. This also rolls
-// back a preparation. The answer is AttemptReturned, once no process is left.
+// Send the run's stop signal to every rank now, and SIGKILL to all that is left after `grace`. This
+// also rolls back a preparation. The answer is AttemptReturned, once no process is left.
 struct Stop {
   AttemptRef ref;
   absl::Duration grace;
   std::string reason;
+  bool interrupt = false;  // somebody has typed Ctrl-C
 };
 
 // The attempt is over and recorded: once its logs and metrics are acknowledged, delete its files.

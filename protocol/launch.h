@@ -15,6 +15,9 @@ enum class StoreHost {
 };
 
 // How old scripts of torch.distributed.launch are told their local rank.
+// By which signal ranks are told to end. kAuto: SIGTERM, or SIGINT where somebody typed Ctrl-C.
+enum class StopSignal { kAuto = 1, kTerm = 2, kInt = 3, kHup = 4, kQuit = 5, kUsr1 = 6, kUsr2 = 7 };
+
 enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
 
 }  // namespace hpc::protocol

@@ -48,6 +48,7 @@ struct Prepare {
   std::string workdir;
   KeyValues env;
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
+  StopSignal stop_signal = StopSignal::kAuto;
   KeyValues params;
   std::string user;  // who submitted the run; "" if there are no identities
 };

@@ -37,7 +37,8 @@ absl::StatusOr<RunId> Cluster::Submit(Now now, const RunRequest& request, Effect
   return impl_->ledger.Submit(turn, request);
 }
 
-absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects* effects) {
+absl::Status Cluster::Cancel(Now now, RunId id, const Cancellation& cancellation,
+                             Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   Run* run = impl_->state.runs.Find(id);
   if (run == nullptr) {
@@ -47,11 +48,13 @@ absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects*
   }
   if (run->record.cancel_requested) return absl::OkStatus();
   run->record.cancel_requested = true;
+  const std::string& who = cancellation.by;
   run->cancel_reason = who.empty() ? "cancelled" : absl::StrCat("cancelled by ", who);
   if (run->attempt == nullptr) {
     impl_->ledger.End(turn, run, RunState::kCancelled, run->cancel_reason, kExitCancelled);
     return absl::OkStatus();
   }
+  if (!run->attempt->stopping()) run->attempt->interrupt = cancellation.interrupt;
   if (run->attempt->stopping()) {
     turn.Save(run->record);
     turn.Event(event::kRunStopping, About(run->attempt->ref()), run->cancel_reason);

@@ -49,7 +49,7 @@ class Cluster {
 
   // Asks a run to end. That is OK if it has already been asked. NotFound: no run that is not over
   // has this id.
-  absl::Status Cancel(Now now, RunId run, const std::string& who, Effects* effects);
+  absl::Status Cancel(Now now, RunId run, const Cancellation& cancellation, Effects* effects);
 
   // Takes the node for its owner. Asking again for the same changes only the time limit and the
   // reason. NotFound: no such node (the error names the nearest).

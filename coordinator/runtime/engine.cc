@@ -93,8 +93,10 @@ std::function<void(const absl::Status&)> AnswerWith(std::function<void(Answer)> 
 
 }  // namespace
 
-void Engine::Cancel(RunId run, const std::string& who, std::function<void(absl::Status)> done) {
-  absl::Status status = impl_->cluster.Cancel(impl_->clock->Get(), run, who, &impl_->effects);
+void Engine::Cancel(RunId run, const Cancellation& cancellation,
+                    std::function<void(absl::Status)> done) {
+  absl::Status status =
+      impl_->cluster.Cancel(impl_->clock->Get(), run, cancellation, &impl_->effects);
   impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
 }
 

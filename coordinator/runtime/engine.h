@@ -89,7 +89,7 @@ class Engine {
   // ---- clients. Flush calls `done` once the outcome is durable.
   void Submit(const RunRequest& request, const RunProgram& program,
               std::function<void(absl::StatusOr<RunId>)> done);
-  void Cancel(RunId run, const std::string& who, std::function<void(absl::Status)> done);
+  void Cancel(RunId run, const Cancellation& cancellation, std::function<void(absl::Status)> done);
   void Reclaim(const std::string& node, const ReclaimRequest& request,
                std::function<void(absl::Status)> done);
   void Lend(const std::string& node, const std::string& who,

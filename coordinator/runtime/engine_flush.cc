@@ -274,6 +274,7 @@ void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link, protocol
   prepare.workdir = program->workdir;
   prepare.env = program->env;
   prepare.legacy_local_rank = program->legacy_local_rank;
+  prepare.stop_signal = program->stop_signal;
   prepare.params = program->params;
   link->Send(std::move(prepare));
 }

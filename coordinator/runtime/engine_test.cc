@@ -381,7 +381,7 @@ TEST_F(EngineTest, WatchersArePokedAfterTheCommit) {
   EXPECT_EQ(of_events.pokes, 1);
   EXPECT_EQ(of_other.pokes, 0);
   rig_.engine->Unwatch(&of_run);
-  rig_.engine->Cancel(1, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+  rig_.engine->Cancel(1, {"ada"}, [](const absl::Status& status) { EXPECT_OK(status); });
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_EQ(of_run.pokes, 1);
   EXPECT_EQ(of_events.pokes, 2);

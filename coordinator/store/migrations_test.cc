@@ -167,7 +167,9 @@ TEST_F(MigrationsTest, TheViewsCanBeRead) {
         ranks_per_node, node_list, exclude, priority, max_restarts, mode, store_host)
       VALUES (1, 'digits', 'default', '', 'succeeded', 'done', 1, 0, 0, 0, 0, 1000000, 2000000,
         4500000, 1, 1, 0, '[]', '[]', 0, 0, 'torchrun', 'auto');
-    INSERT INTO programs VALUES (1, '["python","train.py"]', '/', NULL, '', 'none', '', '', '', 0,
+    INSERT INTO programs (run, command, workdir, submit_host, legacy_local_rank, repository,
+        commit_id, branch, dirty, diff_cut, env, diff)
+      VALUES (1, '["python","train.py"]', '/', '', 'none', '', '', '', 0,
       0, '{}', '');
     INSERT INTO placements VALUES (1, 1, 'pc2', 1, '', '[0]', 1, 1, 1),
       (1, 1, 'pc1', 0, '', '[0]', 0, 1, 1);

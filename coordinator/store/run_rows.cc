@@ -33,6 +33,16 @@ struct Words<protocol::StoreHost> {
 };
 
 template <>
+struct Words<protocol::StopSignal> {
+  static constexpr Word<protocol::StopSignal> kAll[] = {
+      {protocol::StopSignal::kAuto, "auto"}, {protocol::StopSignal::kTerm, "term"},
+      {protocol::StopSignal::kInt, "int"},   {protocol::StopSignal::kHup, "hup"},
+      {protocol::StopSignal::kQuit, "quit"}, {protocol::StopSignal::kUsr1, "usr1"},
+      {protocol::StopSignal::kUsr2, "usr2"},
+  };
+};
+
+template <>
 struct Words<protocol::LegacyLocalRank> {
   static constexpr Word<protocol::LegacyLocalRank> kAll[] = {
       {protocol::LegacyLocalRank::kNone, "none"},
@@ -141,10 +151,10 @@ RunRecord ReadRun(Row& row) {
   return run;
 }
 
-constexpr Table kPrograms = {
-    "programs", "run",
-    "command, workdir, request_id, submit_host, legacy_local_rank, repository, commit_id, "
-    "branch, dirty, diff_cut, env, diff"};
+constexpr Table kPrograms = {"programs", "run",
+                             "command, workdir, request_id, submit_host, legacy_local_rank, "
+                             "stop_signal, repository, commit_id, "
+                             "branch, dirty, diff_cut, env, diff"};
 
 void Bind(RunId run, const RunProgram& program, Statement& to) {
   to.Int(run)
@@ -153,6 +163,7 @@ void Bind(RunId run, const RunProgram& program, Statement& to) {
       .TextOrNull(program.request_id)
       .Text(program.submit_host)
       .Text(ToWord(program.legacy_local_rank))
+      .Text(ToWord(program.stop_signal))
       .Text(program.code.repository)
       .Text(program.code.commit)
       .Text(program.code.branch)
@@ -170,6 +181,7 @@ RunProgram ReadProgram(Row& row) {
   program.request_id = row.Text();
   program.submit_host = row.Text();
   program.legacy_local_rank = ReadWord<protocol::LegacyLocalRank>(row);
+  program.stop_signal = ReadWord<protocol::StopSignal>(row);
   program.code.repository = row.Text();
   program.code.commit = row.Text();
   program.code.branch = row.Text();

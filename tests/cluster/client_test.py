@@ -303,13 +303,42 @@ class ReconnectTest(unittest.TestCase):
 
     def test_ctrl_c_cancels_and_a_second_one_detaches(self):
         client = self.cluster.start("run", "--stop-grace", "30s", "--", "sh", "-c",
-                                    "trap '' TERM; echo up; while :; do sleep 0.1; done")
+                                    "trap '' TERM INT; echo up; while :; do sleep 0.1; done")
         eventually(lambda: "up" in client.output(), "the rank runs")
         client.signal(signal.SIGINT)
         eventually(lambda: self.cluster.json("runs")[0]["cancel_requested"], "the wish arrived")
         self.assertTrue(client.alive())
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(5), 123)
+
+    def test_ctrl_c_is_a_keyboard_interrupt_and_a_cancel_is_sigterm(self):
+        code = ("import signal, sys, time\n"
+                "signal.signal(signal.SIGTERM, lambda *_: sys.exit('told'))\n"
+                "try:\n"
+                "  print('up')\n"
+                "  time.sleep(1000)\n"
+                "except KeyboardInterrupt:\n"
+                "  time.sleep(0.2); print('interrupted')\n")
+        typed = self.cluster.start("run", "--", "sh", "-c", f'python3 -uc "{code}"; true')
+        eventually(lambda: "up" in typed.output(), "the rank runs")
+        typed.signal(signal.SIGINT)
+        typed.wait(10)
+        self.assertIn("interrupted", typed.output())
+        run = self.cluster.submit("--", "python3", "-uc", code)
+        eventually(lambda: "up" in self.cluster.hpcctl("logs", run).stdout, "the rank runs")
+        self.cluster.hpcctl("cancel", run)
+        self.cluster.hpcctl("wait", run, check=False)
+        said = self.cluster.hpcctl("logs", run)
+        self.assertIn("told", said.stdout + said.stderr)
+
+    def test_a_run_may_have_a_stop_signal_of_its_own(self):
+        run = self.cluster.submit("--stop-signal", "usr1", "--", "sh", "-c",
+                                  "trap 'echo saving; exit' USR1; echo up; while :; do sleep 0.1; done")
+        self.assertRegex(self.cluster.hpcctl("show", run).stdout, "Stop signal +usr1")
+        eventually(lambda: "up" in self.cluster.hpcctl("logs", run).stdout, "the rank runs")
+        self.cluster.hpcctl("cancel", run)
+        self.cluster.hpcctl("wait", run, check=False)
+        self.assertIn("saving", self.cluster.hpcctl("logs", run).stdout)
 
     def test_of_several_runs_that_are_cancelled_none_starts(self):
         marks = self.cluster.dir / "marks"

@@ -1,5 +1,7 @@
 #include "worker/attempts/attempt_launch.h"
 
+#include <signal.h>
+
 #include <utility>
 
 #include "common/status_macros.h"
@@ -10,12 +12,34 @@
 namespace hpc::worker {
 namespace {
 
+// 0: the supervisor decides.
+int NumberOf(protocol::StopSignal signal) {
+  switch (signal) {
+    case protocol::StopSignal::kAuto:
+      return 0;
+    case protocol::StopSignal::kTerm:
+      return SIGTERM;
+    case protocol::StopSignal::kInt:
+      return SIGINT;
+    case protocol::StopSignal::kHup:
+      return SIGHUP;
+    case protocol::StopSignal::kQuit:
+      return SIGQUIT;
+    case protocol::StopSignal::kUsr1:
+      return SIGUSR1;
+    case protocol::StopSignal::kUsr2:
+      return SIGUSR2;
+  }
+  return 0;
+}
+
 SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
   SupervisorSpec spec;
   spec.name = order.prepare.ref.ToString();
   spec.dir = order.context.facts.attempt_dir;
   spec.workdir = order.prepare.workdir;
   spec.default_grace_ms = absl::ToInt64Milliseconds(order.prepare.stop_grace);
+  spec.stop_signal = NumberOf(order.prepare.stop_signal);
   spec.lease_ms = absl::ToInt64Milliseconds(order.lease);
   for (RankProgram& rank : plan->ranks.ranks) {
     spec.ranks.push_back({.rank = rank.rank,

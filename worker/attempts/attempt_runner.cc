@@ -130,8 +130,7 @@ void AttemptRunner::OnLaunch(protocol::Prepared prepared, worker::Launch launch)
   supervisor_ =
       SupervisorClient::Take(context_->loop, *std::move(launch.supervisor), MakeCallbacks());
   SyncFilesSoon();
-  if (stopped_)
-    return Stop(absl::ZeroDuration(), "stopped before it was prepared", protocol::HaltKind::kNone);
+  if (stopped_) return Stop({.ref = ref_, .reason = "stopped before it was prepared"});
   prepared.store_client_ok = plan_.python.store_client_ok;
   prepared.recall = launch.recall;
   context_->observer->OnPrepared(prepared);
@@ -236,7 +235,7 @@ void AttemptRunner::ReportAgain() {
   gang_.ReportRendezvous();
 }
 
-void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, protocol::HaltKind halt) {
+void AttemptRunner::Stop(const StopAttempt& order) {
   const bool first = !std::exchange(stopped_, true);
   *unwanted_ = true;
   // Without a supervisor, the preparation, or the killing of left-overs, comes to its end by
@@ -248,15 +247,16 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, protoc
     }
     return;
   }
-  const StopRanks command{absl::ToInt64Milliseconds(grace), StopWords(halt, reason)};
-  ExpectEnd(grace);
+  const StopRanks command{absl::ToInt64Milliseconds(order.grace),
+                          StopWords(order.halt, order.reason), order.interrupt};
+  ExpectEnd(order.grace);
   const absl::Status sent = supervisor_->Send(command);
   if (sent.ok() || absl::IsUnavailable(sent)) return;
   LogError("ranks cannot be stopped; trying again",
            {{"attempt", ref_.ToString()}, {"error", sent.ToString()}});
   if (retry_ != 0) context_->loop->Cancel(retry_);
   retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
-                              [this, grace, reason, halt] { Stop(grace, reason, halt); });
+                              [this, order] { Stop(order); });
 }
 
 void AttemptRunner::AbandonPreparation() {

@@ -21,6 +21,7 @@
 #include "worker/attempts/peers/gang_services.h"
 #include "worker/attempts/prepare_plan.h"
 #include "worker/attempts/rank_watch.h"
+#include "worker/core/effects.h"
 #include "worker/loop/background.h"
 #include "worker/loop/event_loop.h"
 #include "worker/os/inventory.h"
@@ -97,7 +98,7 @@ class AttemptRunner {
   // it.
   void Start(const protocol::Start& start, absl::Duration vouch_limit);
   // `halt`: why this node itself stops the attempt.
-  void Stop(absl::Duration grace, const std::string& reason, protocol::HaltKind halt);
+  void Stop(const StopAttempt& order);
   void ExtendLease();
   // The ranks may live until the time `at_ns` of CLOCK_BOOTTIME. Their supervisor enforces this. If
   // it does not, it is killed together with them.

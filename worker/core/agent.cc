@@ -192,7 +192,7 @@ void Agent::FenceAll(Effects* effects) {
 
 void Agent::OnStop(Now now, const protocol::Stop& stop, Effects* effects) {
   if (Attempt* attempt = Find(stop.ref)) {
-    attempt->OnStop(now.mono, stop.grace, stop.reason, effects);
+    attempt->OnStop(now.mono, stop, effects);
   } else {
     effects->push_back(Say{protocol::AttemptReturned{stop.ref, {}}});
   }

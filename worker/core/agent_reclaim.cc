@@ -58,7 +58,7 @@ void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
   const std::string reason = TakenBack();
   for (auto& [ref, attempt] : attempts_) {
     if (attempt.stopping()) {
-      attempt.OnStop(now.mono, grace, reason, effects);
+      attempt.OnStop(now.mono, {ref, grace, reason}, effects);
     } else {
       attempt.StopForOurselves(now.mono, grace, {protocol::HaltKind::kOwner, reason}, effects);
     }

@@ -68,14 +68,14 @@ void Attempt::OnStart(MonoTime now, const protocol::Start& start, Effects* effec
   }
 }
 
-void Attempt::OnStop(MonoTime now, absl::Duration grace, const std::string& reason,
-                     Effects* effects) {
+void Attempt::OnStop(MonoTime now, const protocol::Stop& stop, Effects* effects) {
   if (!live()) {
     effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now)}});
     return;
   }
   phase_ = Phase::kStopping;
-  effects->push_back(StopAttempt{ref_, grace, reason});
+  effects->push_back(StopAttempt{
+      .ref = ref_, .grace = stop.grace, .reason = stop.reason, .interrupt = stop.interrupt});
 }
 
 void Attempt::OnForget(MonoTime now, Effects* effects) {
@@ -83,7 +83,7 @@ void Attempt::OnForget(MonoTime now, Effects* effects) {
   forget_ = true;
   if (live()) {
     if (!stopping()) {
-      OnStop(now, stop_grace_, "the coordinator has given this attempt up", effects);
+      OnStop(now, {ref_, stop_grace_, "the coordinator has given this attempt up"}, effects);
     }
     return;
   }

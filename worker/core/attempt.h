@@ -71,7 +71,7 @@ class Attempt {
   // Does nothing for an adopted attempt that is only prepared: what its Prepare said is gone with
   // the process that heard it.
   void OnStart(MonoTime now, const protocol::Start& start, Effects* effects);
-  void OnStop(MonoTime now, absl::Duration grace, const std::string& reason, Effects* effects);
+  void OnStop(MonoTime now, const protocol::Stop& stop, Effects* effects);
   // Ends what still runs. The files are deleted when nothing runs any more.
   void OnForget(MonoTime now, Effects* effects);
 

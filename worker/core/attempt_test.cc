@@ -175,7 +175,7 @@ TEST(AttemptTest, AnEndOfAForeignRankIsIgnored) {
 TEST(AttemptTest, AStopBeforeTheStartUndoesThePreparation) {
   for (Attempt attempt : {Attempt(TwoRanks()), PreparedAttempt()}) {
     Effects effects;
-    attempt.OnStop(At(0), absl::Seconds(30), "pc2 cannot prepare", &effects);
+    attempt.OnStop(At(0), {kRef, absl::Seconds(30), "pc2 cannot prepare"}, &effects);
     EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
     attempt.OnReturned(At(0), {}, &effects);
     EXPECT_THAT(Said<protocol::AttemptReturned>(effects), SizeIs(1));
@@ -186,7 +186,7 @@ TEST(AttemptTest, AStopBeforeTheStartUndoesThePreparation) {
 TEST(AttemptTest, APreparationThatEndsAfterTheStopIsNotReported) {
   Attempt attempt(TwoRanks());
   Effects effects;
-  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(At(0), {kRef, absl::Seconds(30), "cancelled"}, &effects);
   effects.clear();
   attempt.OnPrepared(At(0), Ready(), &effects);
   EXPECT_THAT(effects, IsEmpty());
@@ -199,7 +199,7 @@ TEST(AttemptTest, AStopOfWhatHasReturnedIsAnsweredAgain) {
   attempt.OnReturned(At(0), {protocol::HaltKind::kSupervisorLost, "its supervisor was killed"},
                      &effects);
   effects.clear();
-  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(At(0), {kRef, absl::Seconds(30), "cancelled"}, &effects);
   ASSERT_THAT(effects, SizeIs(1));
   EXPECT_EQ(Said<protocol::AttemptReturned>(effects)[0].halt.reason, "its supervisor was killed");
 }
@@ -207,8 +207,8 @@ TEST(AttemptTest, AStopOfWhatHasReturnedIsAnsweredAgain) {
 TEST(AttemptTest, ASecondStopIsPassedOnSinceItMayBeShorter) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
-  attempt.OnStop(At(0), absl::Seconds(1), "reclaimed", &effects);
+  attempt.OnStop(At(0), {kRef, absl::Seconds(30), "cancelled"}, &effects);
+  attempt.OnStop(At(0), {kRef, absl::Seconds(1), "reclaimed"}, &effects);
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(2));
   EXPECT_EQ(All<StopAttempt>(effects)[1].grace, absl::Seconds(1));
 }
@@ -247,7 +247,7 @@ TEST(AttemptTest, WhatWeStoppedOurselvesIsReportedAsLost) {
 TEST(AttemptTest, WhatTheSupervisorDidBeforeAnOrderIsToldAlsoIfTheOrderWasReadFirst) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnStop(At(5), absl::Seconds(30), "rank 0 failed", &effects);
+  attempt.OnStop(At(5), {kRef, absl::Seconds(30), "rank 0 failed"}, &effects);
   attempt.OnStoppedItself(At(6), {protocol::HaltKind::kCutOff, "fence", absl::Seconds(2)},
                           &effects);
   ASSERT_THAT(Said<protocol::AttemptHalted>(effects), SizeIs(1));
@@ -321,7 +321,7 @@ TEST(AttemptTest, AnEndTellsForHowLongOthersOfTheGangWereNotHeard) {
 TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(At(0), {kRef, absl::Seconds(30), "cancelled"}, &effects);
   attempt.StopForOurselves(At(0), absl::Seconds(10),
                            {protocol::HaltKind::kCutOff, "pc1 had no contact"}, &effects);
   attempt.OnReturned(At(0), {}, &effects);

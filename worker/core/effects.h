@@ -58,6 +58,7 @@ struct StopAttempt {
   // Why this node itself wants to stop it; kNone: the coordinator wants it. It is stored, so that
   // the next worker finds it.
   protocol::HaltKind halt = protocol::HaltKind::kNone;
+  bool interrupt = false;  // somebody has typed Ctrl-C
 };
 
 // Delete the attempt's files once its output is acknowledged. The shell answers with OnDropped.

@@ -303,6 +303,25 @@ protocol::StoreHost FromProto(v1::StoreHost host) {
   }
 }
 
+protocol::StopSignal FromProto(v1::StopSignal signal) {
+  switch (signal) {
+    case v1::STOP_SIGNAL_TERM:
+      return protocol::StopSignal::kTerm;
+    case v1::STOP_SIGNAL_INT:
+      return protocol::StopSignal::kInt;
+    case v1::STOP_SIGNAL_HUP:
+      return protocol::StopSignal::kHup;
+    case v1::STOP_SIGNAL_QUIT:
+      return protocol::StopSignal::kQuit;
+    case v1::STOP_SIGNAL_USR1:
+      return protocol::StopSignal::kUsr1;
+    case v1::STOP_SIGNAL_USR2:
+      return protocol::StopSignal::kUsr2;
+    default:
+      return protocol::StopSignal::kAuto;
+  }
+}
+
 protocol::LegacyLocalRank FromProto(v1::LegacyLocalRank legacy) {
   switch (legacy) {
     case v1::LEGACY_LOCAL_RANK_DASH:
@@ -337,6 +356,7 @@ protocol::Prepare FromProto(const v1::Prepare& m) {
   out.workdir = m.workdir();
   out.env = Pairs(m.env());
   out.legacy_local_rank = FromProto(m.legacy_local_rank());
+  out.stop_signal = FromProto(m.stop_signal());
   out.params = Pairs(m.params());
   out.user = m.user();
   return out;
@@ -432,8 +452,8 @@ std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessa
                               {m.recall().port(), m.recall().key(), m.recall().proof()},
                               Span(m.recall().grace_ms())};
     case v1::CoordinatorMessage::kStop:
-      return protocol::Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()),
-                            m.stop().reason()};
+      return protocol::Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()), m.stop().reason(),
+                            m.stop().interrupt()};
     case v1::CoordinatorMessage::kForget:
       return protocol::Forget{FromProto(m.forget().ref())};
     case v1::CoordinatorMessage::kSetOwner:

@@ -322,7 +322,7 @@ void Engine::Do(const StopAttempt& effect) {
   LogInfo("stopping an attempt", {{"attempt", effect.ref.ToString()},
                                   {"reason", effect.reason},
                                   {"grace_s", absl::ToDoubleSeconds(effect.grace)}});
-  it->second->Stop(effect.grace, effect.reason, effect.halt);
+  it->second->Stop(effect);
 }
 
 // The output may have to wait long for its acknowledgement, and the store need not.

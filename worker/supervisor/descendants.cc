@@ -26,16 +26,6 @@ std::vector<int64_t> Threads(int64_t pid) {
   return threads;
 }
 
-std::vector<int64_t> ChildrenOf(int64_t pid) {
-  std::vector<int64_t> children;
-  for (const int64_t thread : Threads(pid)) {
-    const auto text = ReadSmallFile(
-        AT_FDCWD, "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/children");
-    for (const int64_t child : Numbers(text.value_or(""))) children.push_back(child);
-  }
-  return children;
-}
-
 template <typename Visit>
 void WalkDown(int64_t pid, int depth, Visit visit) {
   for (const int64_t child : ChildrenOf(pid)) {
@@ -48,6 +38,16 @@ void WalkDown(int64_t pid, int depth, Visit visit) {
 constexpr int kDepth = 64;
 
 }  // namespace
+
+std::vector<int64_t> ChildrenOf(int64_t pid) {
+  std::vector<int64_t> children;
+  for (const int64_t thread : Threads(pid)) {
+    const auto text = ReadSmallFile(
+        AT_FDCWD, "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/children");
+    for (const int64_t child : Numbers(text.value_or(""))) children.push_back(child);
+  }
+  return children;
+}
 
 std::vector<int64_t> Descendants() {
   std::vector<int64_t> found;

@@ -13,7 +13,10 @@ namespace hpc::worker {
 // that none is left.
 std::vector<int64_t> Descendants();
 
-// SIGKILLs them.
+// The children of a process, which are not always the caller's descendants.
+std::vector<int64_t> ChildrenOf(int64_t pid);
+
+// SIGKILLs all descendants.
 void KillDescendants();
 
 }  // namespace hpc::worker

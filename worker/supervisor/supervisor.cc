@@ -36,7 +36,10 @@ Supervisor::Supervisor(SupervisorSpec spec, Workplace* place)
       feed_(&poller_, &outputs_.states(),
             [this](const SupervisorCommand& command) { OnCommand(command); }),
       book_(&writer_, &feed_),
-      recall_(&poller_, [this](int64_t grace_ms) { StopOnOrder("recall", grace_ms); }),
+      recall_(&poller_,
+              [this](int64_t grace_ms) {
+                StopOnOrder({grace_ms, "recall"});
+              }),
       ranks_(spec_.ranks.size()) {}
 
 bool Supervisor::Prepare(UniqueFd journal, UniqueFd recall) {
@@ -109,7 +112,7 @@ void Supervisor::OnSignals() {
   }
   // This comes first. If everybody is told to go at once, ranks that obeyed have ended after a
   // stop.
-  if (term) BeginStop(kSigtermReason, spec_.default_grace_ms);
+  if (term) BeginStop({spec_.default_grace_ms, kSigtermReason});
   told_to_end_ |= term;
   if (phase_ == Phase::kKilling) {
     ContinueKill(BootTimeNs());
@@ -120,9 +123,9 @@ void Supervisor::OnSignals() {
 
 // What the kernel has to tell is taken first, since this process may have stood still meanwhile. A
 // rank that has ended before it could be told to has ended by itself.
-void Supervisor::StopOnOrder(const std::string& reason, int64_t grace_ms) {
+void Supervisor::StopOnOrder(const StopRanks& order) {
   OnSignals();
-  BeginStop(reason, grace_ms);
+  BeginStop(order);
 }
 
 void Supervisor::OnCommand(const SupervisorCommand& command) {
@@ -133,7 +136,7 @@ void Supervisor::OnCommand(const SupervisorCommand& command) {
     start_wanted_ = true;
     if (phase_ == Phase::kReady) StartRanksNow();
   } else if (const auto* stop = std::get_if<StopRanks>(&command)) {
-    StopOnOrder(stop->reason, stop->grace_ms);
+    StopOnOrder(*stop);
   } else if (std::holds_alternative<ExtendLease>(command)) {
     lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   } else if (const auto* fence = std::get_if<Fence>(&command)) {
@@ -148,15 +151,16 @@ void Supervisor::SayLater(const std::string& line) {
 }
 
 void Supervisor::Advance(int64_t now) {
-  if (phase_ < Phase::kKilling && BehindFence(now)) StopOnOrder("fence", 0);
+  if (phase_ < Phase::kKilling && BehindFence(now)) StopOnOrder({0, "fence"});
   if (phase_ == Phase::kPreparing) SettleScope(now);
   if (phase_ < Phase::kStopping && now >= lease_deadline_ns_) {
-    StopOnOrder("lease", spec_.default_grace_ms);
+    StopOnOrder({spec_.default_grace_ms, "lease"});
   }
   if (phase_ == Phase::kRunning) LookWhoCatchesSigterm(now);
   ReleaseEnds(now);
-  if ((phase_ == Phase::kRunning || phase_ == Phase::kStopping) && AllEnded()) BeginKill();
-  if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();
+  if (phase_ == Phase::kRunning && AllEnded()) BeginLeaving(now);
+  if (IsEnding()) LookWhoIsLeft(now);
+  if (IsEnding() && now >= kill_deadline_ns_) BeginKill();
   if (phase_ == Phase::kKilling && now >= next_kill_ns_) ContinueKill(now);
   if (phase_ == Phase::kKilling) TellSurvivors(now);
   outputs_.Resume(now);
@@ -173,7 +177,7 @@ int64_t Supervisor::NextDeadline() const {
   for (const Rank& rank : ranks_) {
     if (rank.held_back) next = std::min(next, rank.held_until_ns);
   }
-  if (phase_ == Phase::kStopping) next = std::min(next, stop_deadline_ns_);
+  if (IsEnding()) next = std::min({next, kill_deadline_ns_, next_look_who_is_left_ns_});
   if (phase_ == Phase::kKilling) next = std::min(next, next_kill_ns_);
   if (phase_ == Phase::kGone && told_ns_ == 0) {
     const int64_t waited = BootTimeNs() - gone_ns_;

@@ -2,15 +2,17 @@
 // and guarantees that nothing of them is left in the end.
 //
 //   kPreparing --scope settled--> kReady --StartRanks--> kRunning
-//                                                           | StopRanks, SIGTERM, lease run out
-//                                          all ranks ended  v
-//                                               +------- kStopping   SIGTERM sent, grace running
-//                                               v           | grace over, or all ranks ended
-//                                            kKilling <-----+        SIGKILL until proved gone
-//                                               v
-//                                             kGone                  told
+//                                         all ranks ended   |   StopRanks, SIGTERM, lease run out
+//                                            kLeaving <-----+-----> kStopping
+//                 their helpers have a moment   |                       |   told to end, grace
+//                 running
+//                                               +-----> kKilling <------+   SIGKILL until proved
+//                                               gone
+//                                                           v
+//                                                         kGone             told
 //
-// A stop before kRunning goes straight to kKilling.
+// From kLeaving and kStopping it also comes to kGone as soon as no process is left. A stop before
+// kRunning goes straight to kKilling.
 //
 // All of that is on one thread, which touches no disk. What is to be written goes to a second
 // thread.
@@ -33,6 +35,7 @@
 #include "worker/supervisor/protocol/spec.h"
 #include "worker/supervisor/rank_launch.h"
 #include "worker/supervisor/recall_door.h"
+#include "worker/supervisor/stop_signals.h"
 #include "worker/supervisor/workplace.h"
 
 namespace hpc::worker {
@@ -62,7 +65,7 @@ class Supervisor {
 
  private:
   static constexpr char kSigtermReason[] = "SIGTERM";
-  enum class Phase { kPreparing, kReady, kRunning, kStopping, kKilling, kGone };
+  enum class Phase { kPreparing, kReady, kRunning, kLeaving, kStopping, kKilling, kGone };
 
   struct Rank {
     enum class State { kWaiting, kStarting, kRunning, kEnded };
@@ -82,7 +85,7 @@ class Supervisor {
   void SettleScope(int64_t now);
   void BecomeReady();
   void OnSignals();
-  void StopOnOrder(const std::string& reason, int64_t grace_ms);
+  void StopOnOrder(const StopRanks& order);
   void OnCommand(const SupervisorCommand& command);
   void SayLater(const std::string& line);
   void SyncJournal();
@@ -102,13 +105,17 @@ class Supervisor {
   // Tells the ends that were held back: all, or those whose time is over.
   void ReleaseEnds(int64_t until_ns);
   bool AllEnded() const;
-  void Signal(const Rank& rank, int signal) const;
-  void BeginStop(const std::string& reason, int64_t grace_ms);
+  void BeginLeaving(int64_t now);
+  void LookWhoIsLeft(int64_t now);
+  void BeginStop(const StopRanks& order);
+  int StopSignal(const StopRanks& order) const;
   void BeginKill();
   void ContinueKill(int64_t now);
   void TellSurvivors(int64_t now);
   void BecomeGone();
   void RecordGone();
+  // All ranks have ended, or are to.
+  bool IsEnding() const { return phase_ == Phase::kLeaving || phase_ == Phase::kStopping; }
   bool BehindFence(int64_t now) const { return fence_ns_ != 0 && now >= fence_ns_; }
 
   SupervisorSpec spec_;
@@ -122,12 +129,14 @@ class Supervisor {
   EventBook book_;
   RecallDoor recall_;
   std::vector<Rank> ranks_;
+  StopSignals signals_;
 
   StartRanks start_;  // the command that came
   bool start_wanted_ = false;
   bool scope_refused_ = false;
   bool stopping_ = false;     // from now on, exits count as after a stop
   bool told_to_end_ = false;  // by SIGTERM
+  bool failed_ = false;       // a rank did not end with exit code 0
   bool gone_recorded_ = false;
   bool journal_unsynced_ = false;  // an end is written but not synced
   int32_t killed_ = 0;
@@ -138,7 +147,8 @@ class Supervisor {
   int64_t fence_ns_ = 0;
   int64_t looked_ns_ = 0;  // whoever had ended before this was reaped
   int64_t next_look_at_handlers_ns_ = 0;
-  int64_t stop_deadline_ns_ = 0;
+  int64_t kill_deadline_ns_ = 0;          // while IsEnding()
+  int64_t next_look_who_is_left_ns_ = 0;  // while IsEnding()
   int64_t first_signal_ns_ = 0;
   int64_t first_kill_ns_ = 0;
   int64_t next_kill_ns_ = 0;

@@ -33,6 +33,11 @@ constexpr int64_t kNew = 2000 * kMs;
 constexpr int64_t kHoldSuccess = 500 * kMs;
 constexpr int64_t kHoldFailure = 100 * kMs;
 
+constexpr int64_t kLongestLeaveAfterFailure = 1000 * kMs;
+// How often it is looked who is left. The supervisor does not hear of the end of a process that is
+// no child of its own, and that end may leave orphans.
+constexpr int64_t kLookWhoIsLeftEvery = 50 * kMs;
+
 int64_t TimeToHoldBack(int status, bool catches_sigterm) {
   const bool terminated = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
   if (!catches_sigterm && !terminated) return 0;
@@ -71,6 +76,7 @@ void Supervisor::StartOne(size_t i) {
   LaunchedRank launched = LaunchRank(PlanOf(i));
   if (launched.pid < 0) {
     rank.state = Rank::State::kEnded;
+    failed_ = true;
     book_.Record(RankStartFailed{
         .rank = spec_.ranks[i].rank, .error = launched.error, .what = "fork a rank's process"});
     return;
@@ -89,6 +95,7 @@ void Supervisor::OnLaunchStatus(size_t i) {
   rank.status.Reset();
   if (failed) {
     rank.state = Rank::State::kEnded;
+    failed_ = true;
     book_.Record(*failed);
   } else {
     rank.state = Rank::State::kRunning;
@@ -106,6 +113,7 @@ bool Supervisor::Reap() {
 }
 
 void Supervisor::OnReaped(int64_t pid, int status, const rusage& usage) {
+  next_look_who_is_left_ns_ = 0;
   if (first_kill_ns_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ++killed_;
   const auto it =
       std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.pid == pid; });
@@ -135,13 +143,15 @@ void Supervisor::LookWhoCatchesSigterm(int64_t now) {
   for (Rank& rank : ranks_) {
     if (rank.pid < 0 || rank.catches_sigterm) continue;
     // Before it is executed, its process still blocks the signals that we block.
-    if (rank.state == Rank::State::kRunning) rank.catches_sigterm = CatchesSigterm(rank.pid);
+    if (rank.state == Rank::State::kRunning)
+      rank.catches_sigterm = AnswersSignal(rank.pid, SIGTERM);
     if (now < rank.launched_ns + kNew) next_look_at_handlers_ns_ = now + kLookAtNewOnesEvery;
   }
 }
 
 void Supervisor::RecordEnd(Rank* rank, const RankExited& exited) {
   rank->state = Rank::State::kEnded;
+  failed_ |= exited.wait_status != 0;
   if (rank->catches_sigterm) book_.Record(CaughtSigterm{.rank = exited.rank});
   book_.Record(exited);
   journal_unsynced_ = true;
@@ -161,33 +171,48 @@ bool Supervisor::AllEnded() const {
                      [](const Rank& rank) { return rank.state == Rank::State::kEnded; });
 }
 
-void Supervisor::Signal(const Rank& rank, int signal) const {
-  if (rank.pid < 0) return;
-  // The rank may not have made its session and group yet, and then the signal goes to the process.
-  if (kill(-rank.pid, signal) != 0) kill(rank.pid, signal);
+// What the ranks have left may have something to finish: a tracker uploads, and Python's resource
+// tracker removes the shared memory that nobody needs any more. After a failure other nodes wait,
+// so it gets less time.
+void Supervisor::BeginLeaving(int64_t now) {
+  phase_ = Phase::kLeaving;
+  const int64_t longest = failed_ ? kLongestLeaveAfterFailure : std::numeric_limits<int64_t>::max();
+  kill_deadline_ns_ = now + std::min(spec_.leave_ms * kMs, longest);
 }
 
-void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
+void Supervisor::LookWhoIsLeft(int64_t now) {
+  if (now < next_look_who_is_left_ns_) return;
+  next_look_who_is_left_ns_ = now + kLookWhoIsLeftEvery;
+  if (phase_ == Phase::kStopping) signals_.TellOrphans();
+  if (AllEnded() && Reap()) BecomeGone();
+}
+
+int Supervisor::StopSignal(const StopRanks& order) const {
+  if (spec_.stop_signal != 0) return spec_.stop_signal;
+  return order.interrupt ? SIGINT : SIGTERM;
+}
+
+void Supervisor::BeginStop(const StopRanks& order) {
   const int64_t now = BootTimeNs();
-  const int64_t deadline = now + std::max<int64_t>(grace_ms, 0) * kMs;
+  const int64_t deadline = now + std::max<int64_t>(order.grace_ms, 0) * kMs;
   if (phase_ >= Phase::kStopping) {
     // A second request can only hasten the first one.
-    if (phase_ == Phase::kStopping) stop_deadline_ns_ = std::min(stop_deadline_ns_, deadline);
+    if (phase_ == Phase::kStopping) kill_deadline_ns_ = std::min(kill_deadline_ns_, deadline);
     return;
   }
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
   // Ends that are held back came before the stop. But if the stop is a SIGTERM, they came of it.
-  if (reason != kSigtermReason) ReleaseEnds(kAll);
+  if (order.reason != kSigtermReason) ReleaseEnds(kAll);
   stopping_ = true;
-  book_.Record(StopBegan{.reason = reason, .at_ns = now});
+  book_.Record(StopBegan{.reason = order.reason, .at_ns = now});
   ReleaseEnds(kAll);
-  if (phase_ != Phase::kRunning || grace_ms <= 0) return BeginKill();
+  if (phase_ < Phase::kRunning || order.grace_ms <= 0) return BeginKill();
+  kill_deadline_ns_ = phase_ == Phase::kLeaving ? std::min(kill_deadline_ns_, deadline) : deadline;
   phase_ = Phase::kStopping;
-  stop_deadline_ns_ = deadline;
   first_signal_ns_ = now;
-  for (const Rank& rank : ranks_) Signal(rank, SIGTERM);
-  // A stopped process takes the signal only once it continues.
-  for (const Rank& rank : ranks_) Signal(rank, SIGCONT);
+  for (const Rank& rank : ranks_) {
+    if (rank.pid >= 0) signals_.TellRank(rank.pid, StopSignal(order));
+  }
 }
 
 void Supervisor::BeginKill() {

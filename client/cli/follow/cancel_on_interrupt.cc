@@ -1,5 +1,6 @@
 #include "client/cli/follow/cancel_on_interrupt.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -62,8 +63,8 @@ void CancelOnInterrupt::OnSignal(int count, int signal) {
   }
   session_->Interject(
       absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
-  canceller_ = std::thread([this, client = client_, run = run_] {
-    const absl::Status answer = client->Cancel(run);
+  canceller_ = std::thread([this, client = client_, run = run_, interrupt = signal == SIGINT] {
+    const absl::Status answer = client->Cancel(run, interrupt);
     asked_ = answer.ok();
     answered_.Notify();
     TellRefusal(run, answer);

@@ -195,6 +195,11 @@ std::vector<RunOption> Scheduling() {
           "start it again after this exit code, at no cost; as 75; repeatable", AddRetryExit),
       {"--stop-grace", "30s", Form::kSpan, "from asking it to end to ending it (default 30s)",
        "Stop grace", Of(&Spec::stop_grace_ms, &Spec::set_stop_grace_ms)},
+      {"--stop-signal", "auto|term|int|hup|quit|usr1|usr2", Form::kWord,
+       "by which it is asked to end (default auto: SIGTERM, or SIGINT after Ctrl-C)", "Stop signal",
+       WordOf(&Spec::stop_signal, &Spec::set_stop_signal,
+              {v1::STOP_SIGNAL_AUTO, v1::STOP_SIGNAL_TERM, v1::STOP_SIGNAL_INT, v1::STOP_SIGNAL_HUP,
+               v1::STOP_SIGNAL_QUIT, v1::STOP_SIGNAL_USR1, v1::STOP_SIGNAL_USR2})},
   };
 }
 

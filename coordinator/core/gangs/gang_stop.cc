@@ -93,7 +93,8 @@ void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
     return;  // it is told, with the attempt, when it is back
   const absl::Duration passed = turn.mono() - attempt.stopping_since;
   const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
-  turn.Tell(node->name(), protocol::Stop{attempt.ref(), left, attempt.record.reason});
+  turn.Tell(node->name(),
+            protocol::Stop{attempt.ref(), left, attempt.record.reason, attempt.interrupt});
 }
 
 void Gangs::Hasten(Turn& turn, Run* run, absl::Duration grace) {

@@ -65,6 +65,7 @@ struct Attempt {
   bool since_told = true;
   MonoTime stopping_since{};
   absl::Duration stop_grace;
+  bool interrupt = false;         // it is stopped because somebody has typed Ctrl-C
   Causes causes;                  // why it ends; empty while all goes well
   MonoTime word_of_peer_until{};  // complaints about a peer are not acted on before; 0: none
   MonoTime settled_at{};  // when it has returned, its verdict is final from then on; 0: none

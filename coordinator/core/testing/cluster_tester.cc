@@ -176,7 +176,7 @@ RunId ClusterTester::Submit(const RunRequest& request) {
 }
 
 absl::Status ClusterTester::Cancel(RunId run, const std::string& who) {
-  absl::Status status = cluster_->Cancel(now(), run, who, &effects_);
+  absl::Status status = cluster_->Cancel(now(), run, {who}, &effects_);
   Settle();
   return status;
 }

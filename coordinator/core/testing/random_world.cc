@@ -238,7 +238,7 @@ void RandomWorld::Command() {
       break;
     default:
       if (last_run_ > 0) {
-        (void)cluster_->Cancel(now, 1 + Pick(static_cast<int>(last_run_)), "", &effects_);
+        (void)cluster_->Cancel(now, 1 + Pick(static_cast<int>(last_run_)), {}, &effects_);
       }
   }
   Settle();

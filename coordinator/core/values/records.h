@@ -62,7 +62,7 @@ struct RunRequest {
 
   protocol::LaunchMode mode = protocol::LaunchMode::kTorchrun;
   protocol::StoreHost store_host = protocol::StoreHost::kAuto;
-  absl::Duration stop_grace = absl::Seconds(30);  // SIGTERM to SIGKILL
+  absl::Duration stop_grace = absl::Seconds(30);  // from the stop signal to SIGKILL
 
   bool operator==(const RunRequest&) const = default;
 };
@@ -85,6 +85,7 @@ struct RunProgram {
   std::vector<std::pair<std::string, std::string>> env;  // set by the user; overrides ours
   std::vector<std::string> unstored_env;  // names in env whose values we never write to disk
   protocol::LegacyLocalRank legacy_local_rank = protocol::LegacyLocalRank::kNone;
+  protocol::StopSignal stop_signal = protocol::StopSignal::kAuto;
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<std::string> tags;
   CodeState code;

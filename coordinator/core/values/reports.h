@@ -18,6 +18,11 @@ struct Session {
   uint64_t incarnation = 0;
 };
 
+struct Cancellation {
+  std::string by;          // "": nobody is known
+  bool interrupt = false;  // somebody has typed Ctrl-C at `hpcctl run`
+};
+
 struct ReclaimRequest {
   std::optional<absl::Duration> duration;  // unset: until lent
   std::string reason;

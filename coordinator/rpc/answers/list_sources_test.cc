@@ -45,7 +45,7 @@ class RunsSourceTest : public EngineTest {
     rig_.Start(session_, {1, 1});
     for (RunId run = 2; run <= runs; ++run) {
       if ((*random)() % 3 != 0) continue;
-      rig_.engine->Cancel(run, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+      rig_.engine->Cancel(run, {"ada"}, [](const absl::Status& status) { EXPECT_OK(status); });
     }
     EXPECT_OK(rig_.engine->Flush());
   }
@@ -127,7 +127,7 @@ TEST_F(RunsSourceTest, WhatMovesWhileAPageIsReadIsListedOnceAsItWas) {
   source.OnOpen([] {});
   v1::ListRunsResponse message;
   EXPECT_EQ(*source.Next(&message), Step::kWait);  // for the commit of that note
-  rig_.engine->Cancel(2, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+  rig_.engine->Cancel(2, {"ada"}, [](const absl::Status& status) { EXPECT_OK(status); });
   SubmitTo("lr", "best");
   EXPECT_EQ(*Next(&source, &message), Step::kMessage);
   std::vector<std::string> listed;

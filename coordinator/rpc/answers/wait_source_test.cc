@@ -135,7 +135,7 @@ TEST_F(WaitSourceTest, MoreThanOneMessageHoldsComeInSeveral) {
   std::vector<RunId> runs;
   for (int i = 0; i < 1001; ++i) runs.push_back(rig_.SubmitOk());
   for (const RunId run : runs) {
-    rig_.engine->Cancel(run, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+    rig_.engine->Cancel(run, {"ada"}, [](const absl::Status& status) { EXPECT_OK(status); });
   }
   EXPECT_OK(rig_.engine->Flush());
   rig_.engine->OnReport(session_, protocol::AttemptReturned{{1, 1}, {}}).IgnoreError();

@@ -252,6 +252,7 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request) {
   out.env = FromProto(spec.env());
   out.unstored_env = FromProto(spec.unstored_env());
   Take(spec.legacy_local_rank(), &out.legacy_local_rank);
+  Take(spec.stop_signal(), &out.stop_signal);
   out.params = FromProto(spec.params());
   out.tags = FromProto(spec.tags());
   out.code = FromProto(spec.code());
@@ -276,6 +277,7 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   out.set_mode(static_cast<v1::LaunchMode>(request.mode));
   out.set_store_host(static_cast<v1::StoreHost>(request.store_host));
   out.set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
+  out.set_stop_signal(static_cast<v1::StopSignal>(program.stop_signal));
   out.set_priority(request.priority);
   out.set_after_run(request.after);
   if (request.time_limit != absl::InfiniteDuration()) {

@@ -117,6 +117,7 @@ struct Writer {
     m->set_workdir(prepare.workdir);
     AddPairs(prepare.env, m->mutable_env());
     m->set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(prepare.legacy_local_rank));
+    m->set_stop_signal(static_cast<v1::StopSignal>(prepare.stop_signal));
     AddPairs(prepare.params, m->mutable_params());
     m->set_user(prepare.user);
   }
@@ -149,6 +150,7 @@ struct Writer {
     *m->mutable_ref() = ToProto(stop.ref);
     m->set_grace_ms(Millis(stop.grace));
     m->set_reason(stop.reason);
+    m->set_interrupt(stop.interrupt);
   }
   void operator()(const protocol::Forget& forget) const {
     *out->mutable_forget()->mutable_ref() = ToProto(forget.ref);

@@ -67,7 +67,7 @@ void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request
   const RunRecord* const live = LiveRun(*engine_, run);
   if (live == nullptr) return RefuseToCancel(caller, run, std::move(reply));
   if (absl::Status status = CheckMayCancel(caller, *live); !status.ok()) return reply(status);
-  engine_->Cancel(run, WhoIs(caller), [reply](const absl::Status& status) {
+  engine_->Cancel(run, {WhoIs(caller), request.interrupt()}, [reply](const absl::Status& status) {
     if (status.ok()) return reply(v1::CancelResponse());
     reply(status);
   });

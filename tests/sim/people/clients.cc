@@ -137,7 +137,7 @@ void Clients::Cancel() {
   AskCluster(
       [this, run](co::Cluster* cluster, Now now, co::Effects* effects) {
         if (context_->Bugged(Bug::kSwallowCancel, 0.3)) return absl::OkStatus();
-        return cluster->Cancel(now, run, "user", effects);
+        return cluster->Cancel(now, run, {"user"}, effects);
       },
       [this, run](const absl::Status& status) {
         context_->trace.Note("client: cancel ", run, ": ", status.ToString());

@@ -1,7 +1,6 @@
 #include "worker/supervisor/os/process_stat.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,6 +21,12 @@ std::string FieldOf(const std::string& status, const std::string& field) {
   if (at == std::string::npos) return "";
   const size_t value = at + field.size() + 2;
   return status.substr(value, status.find('\n', value) - value);
+}
+
+// Whether the signal is one of those that `mask` names.
+bool HasSignal(const std::string& status, const char* mask, int signal) {
+  const uint64_t signals = std::strtoull(FieldOf(status, mask).c_str(), nullptr, 16);
+  return (signals >> (signal - 1) & 1) != 0;
 }
 
 }  // namespace
@@ -58,13 +63,12 @@ std::optional<uid_t> RealUid(int64_t pid) {
   return static_cast<uid_t>(uids[0]);
 }
 
-bool CatchesSigterm(int64_t pid) {
+bool AnswersSignal(int64_t pid, int signal) {
   const std::string status = Status(pid);
-  uint64_t signals = 0;
-  for (const char* mask : {"SigCgt", "SigBlk", "SigIgn"}) {
-    signals |= std::strtoull(FieldOf(status, mask).c_str(), nullptr, 16);
-  }
-  return (signals >> (SIGTERM - 1) & 1) != 0;
+  return HasSignal(status, "SigCgt", signal) || HasSignal(status, "SigBlk", signal) ||
+         HasSignal(status, "SigIgn", signal);
 }
+
+bool IgnoresSignal(int64_t pid, int signal) { return HasSignal(Status(pid), "SigIgn", signal); }
 
 }  // namespace hpc::worker

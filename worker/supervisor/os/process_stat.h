@@ -35,9 +35,11 @@ std::optional<ProcessStat> ReadProcessStat(int64_t pid);
 // the process may not be inspected.
 std::optional<uid_t> RealUid(int64_t pid);
 
-// Whether SIGTERM does not simply end the process: it has a handler for it, or blocks or ignores
+// Whether the signal does not simply end the process: it has a handler for it, or blocks or ignores
 // it, so that another thread or a child may answer it. False if the process has ended.
-bool CatchesSigterm(int64_t pid);
+bool AnswersSignal(int64_t pid, int signal);
+// False if the process has ended.
+bool IgnoresSignal(int64_t pid, int signal);
 
 }  // namespace hpc::worker
 

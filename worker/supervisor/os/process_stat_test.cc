@@ -38,15 +38,15 @@ TEST(ProcessStatTest, OfOurselves) {
   EXPECT_GT(stat->started_ns, 0);
 }
 
-TEST(ProcessStatTest, WhoCatchesSigterm) {
+TEST(ProcessStatTest, WhoAnswersASignal) {
   signal(SIGTERM, SIG_DFL);
-  EXPECT_FALSE(CatchesSigterm(getpid()));
+  EXPECT_FALSE(AnswersSignal(getpid(), SIGTERM));
   signal(SIGTERM, [](int) {});
-  EXPECT_TRUE(CatchesSigterm(getpid()));
+  EXPECT_TRUE(AnswersSignal(getpid(), SIGTERM));
   signal(SIGTERM, SIG_IGN);
-  EXPECT_TRUE(CatchesSigterm(getpid()));
+  EXPECT_TRUE(AnswersSignal(getpid(), SIGTERM));
   signal(SIGTERM, SIG_DFL);
-  EXPECT_FALSE(CatchesSigterm(0)) << "there is no such process";
+  EXPECT_FALSE(AnswersSignal(0, SIGTERM)) << "there is no such process";
 }
 
 }  // namespace

@@ -15,8 +15,9 @@ bool Fields(A& a, RankSpec& v) {
 template <typename A>
 bool Fields(A& a, SupervisorSpec& v) {
   return a(v.name) && a(v.dir) && a(v.workdir) && a(v.ranks) && a(v.output_limit_bytes) &&
-         a(v.default_grace_ms) && a(v.lease_ms) && a(v.cgroup_parent) && a(v.cgroup_leaf) &&
-         a(v.scope) && a(v.recall_key) && a(v.recall_proof) && a(v.recall_from);
+         a(v.default_grace_ms) && a(v.stop_signal) && a(v.leave_ms) && a(v.lease_ms) &&
+         a(v.cgroup_parent) && a(v.cgroup_leaf) && a(v.scope) && a(v.recall_key) &&
+         a(v.recall_proof) && a(v.recall_from);
 }
 template <typename A>
 bool Fields(A& a, StartRanks& v) {
@@ -24,7 +25,7 @@ bool Fields(A& a, StartRanks& v) {
 }
 template <typename A>
 bool Fields(A& a, StopRanks& v) {
-  return a(v.grace_ms) && a(v.reason);
+  return a(v.grace_ms) && a(v.reason) && a(v.interrupt);
 }
 template <typename A>
 bool Fields(A&, ExtendLease&) {

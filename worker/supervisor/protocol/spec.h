@@ -39,6 +39,10 @@ struct SupervisorSpec {
   int64_t output_limit_bytes = int64_t{1} << 30;  // per stream on disk; beyond it bytes are counted
                                                   // and dropped, never blocking the rank
   int64_t default_grace_ms = 30'000;
+  int32_t stop_signal = 0;  // by which a stop is told; 0: SIGTERM, or SIGINT after Ctrl-C
+  // How long processes that are left may live on after all ranks have ended by themselves. After a
+  // failure it is a second at most.
+  int64_t leave_ms = 5'000;
   int64_t lease_ms = 300'000;  // its ranks stop after this long without a Lease (CLOCK_BOOTTIME)
   // A writable cgroup v2 folder in which it makes a leaf of its own. "": the client asks systemd
   // for a scope, or, where systemd does not run, uses the worker's own cgroup if that is writable.
@@ -72,6 +76,7 @@ struct StartRanks {
 struct StopRanks {
   int64_t grace_ms = 0;
   std::string reason;
+  bool interrupt = false;  // somebody has typed Ctrl-C: SIGINT, unless the run has its own signal
 };
 struct ExtendLease {};   // the coordinator was heard from
 struct ScopeRefused {};  // systemd did not make the scope: do not wait for it

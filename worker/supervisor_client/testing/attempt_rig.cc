@@ -45,6 +45,7 @@ AttemptRig::AttemptRig() : loop(TheClock()), root_(MakeRoot()) {
   spec.dir = root_ + "/12.2/ranks";
   spec.workdir = root_;
   spec.default_grace_ms = 5000;
+  spec.leave_ms = 1000;
 }
 
 AttemptRig::~AttemptRig() {

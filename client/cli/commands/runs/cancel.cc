@@ -54,7 +54,7 @@ class CancelCommand : public Command {
   }
 
   static absl::StatusOr<int> CancelOne(Session* session, Client* client, int64_t run) {
-    const absl::Status status = client->Cancel(run);
+    const absl::Status status = client->Cancel(run, /*interrupt=*/false);
     if (absl::IsFailedPrecondition(status)) {
       // The run is over already, which is what was wanted.
       session->Notice(absl::string_view(status.message()));
