@@ -86,15 +86,28 @@ bool IsExplainedBy(const Cause& failure, const Cause& other) {
          !other.when.SurelyBefore(failure.when);
 }
 
-// Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
-// the order in which they were heard.
-bool ComesBefore(const Cause& failure, const Cause& other) {
+// When the failure happened, as far as the others tell. It is what a complaint about a peer speaks
+// of, unless something else explains that, and so it happened before the complaint was over. This
+// matters where its own node tells of it late, and cannot say when it was.
+Window WhenOf(const Cause& failure, const std::vector<Cause>& causes) {
+  Window when = failure.when;
+  for (const Cause& cause : causes) {
+    if (&cause == &failure || cause.kind != CauseKind::kOfPeer || !MayFollow(cause, failure))
+      continue;
+    when.latest = std::min(when.latest, cause.when.latest + kWordOfPeer);
+  }
+  return when;
+}
+
+// Whether `failure`, which happened at `when`, decides although `other` is known. Both are among
+// the causes of one attempt, in the order in which they were heard.
+bool ComesBefore(const Cause& failure, const Window& when, const Cause& other) {
   if (other.of_complaints && !IsExplainedBy(failure, other)) return true;
   if (failure.may_answer_sigterm && other.kind == CauseKind::kCluster &&
       other.node == failure.node && other.when.earliest <= failure.when.latest + kWordOfPeer) {
     return false;
   }
-  if (failure.when.SurelyBefore(other.when)) return true;
+  if (when.SurelyBefore(other.when)) return true;
   // The coordinator gave this order when it had already heard of the failure.
   if (other.kind == CauseKind::kOrdered && &failure < &other) return true;
   return failure.kind == CauseKind::kKilled && failure.when.latest < other.when.latest;
@@ -143,11 +156,12 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 
 const Cause& Deciding(const std::vector<Cause>& causes) {
   const Cause* const failure = FirstFailure(causes);
+  const Window when = failure == nullptr ? Window() : WhenOf(*failure, causes);
   const Cause* other = nullptr;
   for (const Cause& cause : causes) {
     if (IsFailure(cause)) continue;
     // What came after the failure explains nothing of it.
-    if (failure != nullptr && ComesBefore(*failure, cause)) continue;
+    if (failure != nullptr && ComesBefore(*failure, when, cause)) continue;
     if (other == nullptr || cause.when.latest < other->when.latest) other = &cause;
   }
   return other == nullptr ? *failure : *other;

@@ -110,6 +110,15 @@ TEST(DecidingTest, AFailureIsNotExcusedByWhatSurelyCameLater) {
             "nothing heard from pc2");
 }
 
+TEST(DecidingTest, AFailureHappenedBeforeTheComplaintThatItExplains) {
+  const Cause closed = Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer");
+  const Cause late = Failure(CauseKind::kOwn, 9, 120, "bad shape");  // its PC was away
+  EXPECT_EQ(Decided({closed, Loss(12, 18, "its store was lost"), late}), "bad shape");
+  EXPECT_EQ(Decided({closed, Loss(10.5, 18, "its store was lost"), late}), "its store was lost")
+      << "which may have been the reason of the complaint";
+  EXPECT_EQ(Decided({Loss(12, 18, "its store was lost"), late}), "its store was lost");
+}
+
 TEST(DecidingTest, ARankThatSigkillEndedIsProbablyNoConsequence) {
   const Cause cut = Loss(9, 11, "nothing heard from pc2");
   EXPECT_EQ(Decided({Failure(CauseKind::kKilled, 9.9, 10, "SIGKILL"), cut}), "SIGKILL");
