@@ -81,6 +81,7 @@ void Liveness::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool 
   const bool was_seen = node->seen();
   node->Connect();
   node->CameBack(turn.mono());
+  node->Hear(turn.mono());
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
   node->hands_over = false;
@@ -124,13 +125,14 @@ absl::StatusOr<Node*> Liveness::Heard(Now now, const Session& session) {
                                                       node->incarnation));
   }
   node->lease.Renew(now.mono);
+  node->Hear(now.mono);
   node->record.last_seen = now.wall;
   return node;
 }
 
 void Liveness::Disconnected(Turn& turn, Node* node, bool reset) {
   node->Disconnect();
-  gangs_->Doubt(turn, *node);
+  gangs_->Doubt(turn, node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono(), GraceOf(turn, *node));
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());

@@ -12,6 +12,9 @@
 namespace hpc::coordinator {
 namespace {
 
+// Nodes that do not hear each other for less than this are not apart. It is what they go by, too.
+constexpr absl::Duration kApart = absl::Seconds(1);
+
 AttemptOutcome OutcomeOf(protocol::HaltKind kind) {
   return kind == protocol::HaltKind::kOwner || kind == protocol::HaltKind::kLeaving
              ? AttemptOutcome::kReclaimed
@@ -32,6 +35,24 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
   record.guessed = cause.guessed;
   record.of_complaints = cause.of_complaints;
   return record;
+}
+
+// A node that is asked not to vouch keeps the others from hearing that the gang is whole, also for
+// a while after the node that was doubted is heard again. Takes that while off the time for which
+// the nodes seem to have been apart. False: nothing worth telling is left of it.
+bool CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Moment* parted) {
+  Window& when = parted->when;
+  if (when.latest > attempt.doubted_until + kApart) return true;
+  MonoTime again;
+  for (const Member& m : attempt.members) {
+    const Node& node = *nodes.Find(m.placement.node);
+    if (node.doubted) return true;
+    again = std::max(again, node.heard_again);
+  }
+  if (again < when.earliest || again >= when.latest) return true;
+  parted->there.reset();  // the end of that time is one of our clock
+  when.latest = again;
+  return when.latest - when.earliest >= kApart;
 }
 
 }  // namespace
@@ -70,8 +91,10 @@ void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) 
 void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
                        const protocol::Apart& apart) {
   const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
-  const absl::Duration lasted = apart.from - apart.until;
-  const Moment parted = clock.Before(apart.until, lasted, turn.mono());
+  Moment parted = clock.Before(apart.until, apart.from - apart.until, turn.mono());
+  if (attempt->stopping() && parted.when.earliest >= attempt->stopping_since) return;
+  if (!CutOffDoubt(*attempt, state_->nodes, &parted)) return;
+  const absl::Duration lasted = parted.when.latest - parted.when.earliest;
   // A connection that carried nothing for a while may need as long again until it does, and a
   // launcher ends a while after it has complained.
   if (attempt->causes.Deciding().when.earliest > parted.when.latest + lasted + kWordOfPeer) return;
@@ -80,7 +103,7 @@ void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& ran
       absl::StrCat(rank.node, " did not hear all others of the gang for ", HumanDuration(lasted)));
   cause.there = parted.there;
   cause.of_complaints = true;
-  attempt->causes.Add(std::move(cause));
+  attempt->causes.AddOnce(std::move(cause));
 }
 
 void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
@@ -92,6 +115,11 @@ void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
     if (!rank.exit.has_value()) continue;
     const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
     attempt.causes.DateEnd(node, rank.rank, ended.there);
+    if (!rank.ago.apart || attempt.causes.empty()) continue;
+    for (const RankRecord& known : attempt.ranks) {
+      if (known.rank != rank.rank || known.node != node || !known.exit) continue;
+      LearnApart(turn, &attempt, known, *rank.ago.apart);
+    }
   }
   if (const auto halt = CauseOf(turn, attempt, node, held.halt)) attempt.causes.DateHalt(*halt);
 }

@@ -107,7 +107,7 @@ void Gangs::LookAtSilence(Turn& turn, Node* node) {
   if (stood_still) {
     next = turn.mono() + kStandstill;  // what it said meanwhile is still unread
   } else if (turn.mono() >= next) {
-    Doubt(turn, *node);
+    Doubt(turn, node);
     next = turn.mono() + times.promise / 3;
   }
   const std::vector<Run*> runs = RunsOn(*node);
@@ -118,14 +118,16 @@ void Gangs::LookAtSilence(Turn& turn, Node* node) {
   state_->timers.Set(Alarm::kDoubt, node->number, next);
 }
 
-void Gangs::Doubt(Turn& turn, const Node& node) {
+void Gangs::Doubt(Turn& turn, Node* node) {
   const absl::Duration span = FenceTimes(state_->options.lease).promise;
-  for (Run* run : RunsOn(node)) {
-    const Attempt& attempt = *run->attempt;
+  for (Run* run : RunsOn(*node)) {
+    Attempt& attempt = *run->attempt;
     if (!attempt.witnessed) continue;
+    node->doubted = true;
+    attempt.doubted_until = turn.mono() + span;
     for (const Member& m : attempt.members) {
       const Node* other = state_->nodes.Find(m.placement.node);
-      if (other == &node || !other->connected()) continue;
+      if (other == node || !other->connected()) continue;
       if (m.placement.returned && !EndedWell(attempt, m)) continue;
       turn.Tell(other->name(), protocol::Doubt{attempt.ref(), span, turn.mono()});
     }

@@ -111,7 +111,7 @@ class Gangs {
   // The node has been silent for so long that it may be time to doubt that it is there.
   void LookAtSilence(Turn& turn, Node* node);
   // Asks the other nodes of the node's witnessed attempts not to vouch for them for a while.
-  void Doubt(Turn& turn, const Node& node);
+  void Doubt(Turn& turn, Node* node);
   // The member has promised not to vouch. The length of the promise is counted from `asked`, when
   // it was asked for it.
   void Doubted(Turn& turn, Run* run, Member* member, MonoTime asked);
@@ -140,7 +140,8 @@ class Gangs {
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
-  // Before the rank failed, its node had not heard others of its gang for a while.
+  // Before the rank failed, its node had not heard others of its gang for a while. Does nothing
+  // where a doubt or a stop explains that.
   void LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
                   const protocol::Apart& apart);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so

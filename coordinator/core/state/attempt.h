@@ -64,6 +64,8 @@ struct Attempt {
   // `running_since` goes by the wall clock, which may have jumped.
   bool since_told = true;
   MonoTime stopping_since{};
+  // Its nodes may have been asked not to vouch for it before this time, and were not asked later.
+  MonoTime doubted_until{};
   absl::Duration stop_grace;
   bool interrupt = false;         // it is stopped because somebody has typed Ctrl-C
   Causes causes;                  // why it ends; empty while all goes well

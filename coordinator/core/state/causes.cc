@@ -18,6 +18,13 @@ void Causes::Learn(const Cause& cause) {
   heard_.push_back(cause);
 }
 
+void Causes::AddOnce(Cause cause) {
+  const bool known = std::any_of(heard_.begin(), heard_.end(), [&](const Cause& one) {
+    return one.node == cause.node && one.text == cause.text;
+  });
+  if (!known) Add(std::move(cause));
+}
+
 void Causes::DateEnd(const std::string& node, int32_t rank,
                      const std::optional<NodeWindow>& reaped) {
   for (Cause& cause : heard_) {

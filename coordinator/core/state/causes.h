@@ -18,6 +18,8 @@ class Causes {
   bool empty() const { return heard_.empty(); }
 
   void Add(Cause cause) { heard_.push_back(std::move(cause)); }
+  // The same, unless its node has told of it before.
+  void AddOnce(Cause cause);
   // Adds a cause that came before all others.
   void AddFirst(Cause cause) { heard_.insert(heard_.begin(), std::move(cause)); }
   // Adds what a node says for itself. If the cause of its node so far was a guess, this replaces

@@ -47,6 +47,74 @@ TEST_F(ApartTest, WhatIsLongOverExplainsNothing) {
   EXPECT_EQ(Paid(), 1);
 }
 
+TEST_F(ApartTest, ACoordinatorThatRestartsBeforeItHasJudgedIsToldAgain) {
+  Fails(kComplaint, absl::Seconds(2.5));
+  ClusterTester again({}, c.Durable());
+  const auto rank = [](int32_t number) {
+    return protocol::HeldRank{number, 1000, std::nullopt, {absl::Seconds(31), {}}};
+  };
+  protocol::HeldRank failed = rank(0);
+  failed.exit = protocol::RankExit{.exit_code = 1, .message = kComplaint};
+  failed.ago.ended = absl::Seconds(1);
+  failed.ago.apart = protocol::Apart{absl::Seconds(3.5), absl::Seconds(1)};
+  ASSERT_OK(again.Hello(BackWith("pc2", HeldWith({run, 1}, {rank(1)}))));
+  ASSERT_OK(again.Hello(BackWith("pc1", HeldWith({run, 1}, {failed}))));
+  again.Pass(absl::Seconds(3));
+  EXPECT_THAT(again.attempt(run).reason, HasSubstr("pc1 did not hear all others of the gang"));
+  again.AllReturned(run);
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.record(run).failures, 0);
+}
+
+TEST_F(ApartTest, WhatBeganWithTheStopExplainsNothing) {
+  ASSERT_OK(c.Exit(run, 1, {.exit_code = 1, .message = kComplaint}));
+  c.Pass(absl::Seconds(3));
+  ASSERT_EQ(c.state(run), RunState::kStopping);
+  Fails("ValueError: bad shape", absl::Seconds(1.5));
+  EXPECT_EQ(Paid(), 1);
+}
+
+// The worker of pc2 was restarted. Until the promise not to vouch is over, pc1 does not hear that
+// the gang is whole.
+class DoubtTest : public ApartTest {
+ protected:
+  DoubtTest() {
+    for (const char* name : {"pc1", "pc2"}) {
+      c.Disconnect(name, /*reset=*/false);
+      EXPECT_OK(c.Hello(Vouching(name)));
+    }
+    c.Pass(absl::Seconds(10));
+  }
+  protocol::Hello Vouching(const std::string& name) {
+    const int32_t rank = name == "pc1" ? 0 : 1;
+    protocol::HeldAttempt held =
+        HeldWith({run, 1}, {{rank, 1000 + rank, std::nullopt, {absl::Seconds(30), {}}}});
+    held.witnessed = true;
+    protocol::Hello hello = BackWith(name, held);
+    hello.can_vouch = true;
+    return hello;
+  }
+  void RestartWorkerOfPc2() {
+    c.Disconnect("pc2", /*reset=*/false);
+    c.Pass(absl::Seconds(0.5), {"pc2"});
+    ASSERT_OK(c.Hello(Vouching("pc2")));
+  }
+};
+
+TEST_F(DoubtTest, ItIsNoTimeApart) {
+  RestartWorkerOfPc2();
+  c.Pass(absl::Seconds(2));
+  Fails("ValueError: bad shape", absl::Seconds(2.8));
+  EXPECT_EQ(Paid(), 1);
+}
+
+TEST_F(DoubtTest, NodesThatAreApartForLongerAre) {
+  RestartWorkerOfPc2();
+  c.Pass(absl::Seconds(5));
+  Fails(kComplaint, absl::Seconds(5.8));
+  EXPECT_EQ(Paid(), 0);
+}
+
 TEST_F(ApartTest, ARestartedCoordinatorJudgesAlike) {
   Fails(kComplaint, absl::Seconds(2.5));
   c.Pass(absl::Seconds(1));

@@ -232,6 +232,11 @@ void Pc::Boot() {
   if (power_ != Power::kOff) return;
   ++boots_;
   told_to_end_.reset();
+  for (const auto& [ref, folder] : folders) {
+    for (int32_t i = 0; i < folder.prepare.ranks; ++i) {
+      census_->blame().LoseTime(ref, folder.prepare.first_rank + i);
+    }
+  }
   ++power_changes_;
   power_ = Power::kOn;
   context_->trace.Note(name_, ": boots");

@@ -27,6 +27,12 @@ void Blame::Ended(AttemptRef ref, int32_t rank) {
   }
 }
 
+void Blame::LoseTime(AttemptRef ref, int32_t rank) {
+  for (Failure& failure : truths_[ref].failures) {
+    if (failure.rank == rank) failure.ended = MonoTime::Infinite();
+  }
+}
+
 void Blame::Harmed(AttemptRef ref, const std::string& what) {
   Truth& truth = truths_[ref];
   if (truth.harmed_at) return;

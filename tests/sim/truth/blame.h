@@ -21,6 +21,8 @@ class Blame {
   // The process of the rank is over. It may have closed its connections long before: its PC may
   // have been suspended meanwhile.
   void Ended(AttemptRef ref, int32_t rank);
+  // The PC of the rank has restarted, so nobody can tell any more when the rank ended.
+  void LoseTime(AttemptRef ref, int32_t rank);
   // Somebody else ended ranks of the attempt, or told them to end.
   void Harmed(AttemptRef ref, const std::string& what);
 
