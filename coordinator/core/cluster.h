@@ -52,7 +52,8 @@ class Cluster {
   absl::Status Cancel(Now now, RunId run, const Cancellation& cancellation, Effects* effects);
 
   // Takes the node for its owner. Asking again for the same changes only the time limit and the
-  // reason. NotFound: no such node (the error names the nearest).
+  // reason, and what still runs there gets no more time than the new grace. NotFound: no such node
+  // (the error names the nearest).
   absl::Status Reclaim(Now now, const std::string& node, const ReclaimRequest& request,
                        Effects* effects);
   absl::Status Lend(Now now, const std::string& node, const std::string& who, Effects* effects);

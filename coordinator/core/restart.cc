@@ -114,6 +114,7 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
   attempt->since_told = false;
   attempt->connected_unknown = true;
   attempt->stopping_since = now.mono;
+  attempt->stopped_before = attempt->stopping();
   attempt->stop_grace = request.stop_grace;
   SortByNodeRank(&placements);
   for (const PlacementRecord& p : placements) {

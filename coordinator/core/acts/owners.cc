@@ -37,7 +37,7 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
   turn.Save(record);
   ArmLend(turn, node);
   if (!by_node) TellNode(turn, *node);
-  if (again) return;
+  if (again) return gangs_->HastenAllOn(turn, *node, request.grace);
   node->WentAway(turn.mono());
   node->returning = true;
   node->reclaim_asked = turn.mono();

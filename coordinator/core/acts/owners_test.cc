@@ -75,7 +75,7 @@ TEST_F(ReclaimTest, IsLentByItselfWhenTheTimeIsOver) {
               ElementsAre("node.lent lent by the end of the time its owner asked for"));
 }
 
-TEST_F(ReclaimTest, AskingAgainChangesOnlyTimeAndReason) {
+TEST_F(ReclaimTest, AskingAgainChangesTimeAndReason) {
   ASSERT_OK(c.Reclaim("pc2"));
   c.TakeMessages();
   c.TakeEvents();
@@ -83,6 +83,16 @@ TEST_F(ReclaimTest, AskingAgainChangesOnlyTimeAndReason) {
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed for 30 min"));
   EXPECT_THAT(c.TakeEvents(), IsEmpty());
   EXPECT_EQ(c.node("pc2").reclaimed_until, c.now().wall + absl::Minutes(30));
+}
+
+TEST_F(ReclaimTest, AskingAgainWithLessGraceHastensTheStop) {
+  ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(20)));
+  c.Pass(absl::Seconds(1));
+  c.TakeMessages();
+  ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(2)));
+  EXPECT_THAT(c.TakeMessages(), Contains(::testing::StartsWith("pc2: stop 1.1 within 2 s")));
+  ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(30)));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "it only hastens";
 }
 
 TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {

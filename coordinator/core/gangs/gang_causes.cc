@@ -39,20 +39,19 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
 
 // A node that is asked not to vouch keeps the others from hearing that the gang is whole, also for
 // a while after the node that was doubted is heard again. Takes that while off the time for which
-// the nodes seem to have been apart. False: nothing worth telling is left of it.
-bool CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Moment* parted) {
+// the nodes seem to have been apart, and returns how much that is.
+absl::Duration CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Moment* parted) {
   Window& when = parted->when;
-  if (when.latest > attempt.doubted_until + kApart) return true;
+  if (when.latest > attempt.doubted_until + kApart) return absl::ZeroDuration();
   MonoTime again;
   for (const Member& m : attempt.members) {
     const Node& node = *nodes.Find(m.placement.node);
-    if (node.doubted) return true;
+    if (node.doubted) return absl::ZeroDuration();
     again = std::max(again, node.heard_again);
   }
-  if (again < when.earliest || again >= when.latest) return true;
+  if (again < when.earliest || again >= when.latest) return absl::ZeroDuration();
   parted->there.reset();  // the end of that time is one of our clock
-  when.latest = again;
-  return when.latest - when.earliest >= kApart;
+  return std::exchange(when.latest, again) - again;
 }
 
 }  // namespace
@@ -93,8 +92,9 @@ void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& ran
   const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
   Moment parted = clock.Before(apart.until, apart.from - apart.until, turn.mono());
   if (attempt->stopping() && parted.when.earliest >= attempt->stopping_since) return;
-  if (!CutOffDoubt(*attempt, state_->nodes, &parted)) return;
-  const absl::Duration lasted = parted.when.latest - parted.when.earliest;
+  const absl::Duration lasted =
+      apart.from - apart.until - CutOffDoubt(*attempt, state_->nodes, &parted);
+  if (lasted < kApart) return;
   // A connection that carried nothing for a while may need as long again until it does, and a
   // launcher ends a while after it has complained.
   if (attempt->causes.Deciding().when.earliest > parted.when.latest + lasted + kWordOfPeer) return;
@@ -115,7 +115,7 @@ void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
     if (!rank.exit.has_value()) continue;
     const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
     attempt.causes.DateEnd(node, rank.rank, ended.there);
-    if (!rank.ago.apart || attempt.causes.empty()) continue;
+    if (!rank.ago.apart || attempt.causes.empty() || attempt.stopped_before) continue;
     for (const RankRecord& known : attempt.ranks) {
       if (known.rank != rank.rank || known.node != node || !known.exit) continue;
       LearnApart(turn, &attempt, known, *rank.ago.apart);

@@ -112,6 +112,12 @@ void Gangs::StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Du
   for (Run* run : RunsOn(node)) StopFor(turn, run, cause, grace);
 }
 
+void Gangs::HastenAllOn(Turn& turn, const Node& node, absl::Duration grace) {
+  for (Run* run : RunsOn(node)) {
+    if (run->attempt->stopping()) Hasten(turn, run, grace);
+  }
+}
+
 void Gangs::PhaseOver(Turn& turn, Run* run) {
   const Attempt& attempt = *run->attempt;
   const ClusterOptions& options = state_->options;

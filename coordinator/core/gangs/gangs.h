@@ -61,6 +61,8 @@ class Gangs {
   void StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration grace);
   // The same for all attempts that hold devices on the node.
   void StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Duration grace);
+  // Those of them that are being stopped get no more time than `grace` from now on.
+  void HastenAllOn(Turn& turn, const Node& node, absl::Duration grace);
   // Gives the order to stop again to a node that may not have heard it.
   void RepeatStop(Turn& turn, const Run& run, const Member& member);
 

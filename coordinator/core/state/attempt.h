@@ -64,6 +64,8 @@ struct Attempt {
   // `running_since` goes by the wall clock, which may have jumped.
   bool since_told = true;
   MonoTime stopping_since{};
+  // A coordinator before this one had begun to stop it, and had heard what led to that.
+  bool stopped_before = false;
   // Its nodes may have been asked not to vouch for it before this time, and were not asked later.
   MonoTime doubted_until{};
   absl::Duration stop_grace;

@@ -66,6 +66,19 @@ TEST_F(ApartTest, ACoordinatorThatRestartsBeforeItHasJudgedIsToldAgain) {
   EXPECT_EQ(again.record(run).failures, 0);
 }
 
+TEST_F(ApartTest, WhatWasJudgedBeforeARestartIsNotToldAgain) {
+  ASSERT_OK(c.Exit(run, 0, {.signal = 11}));
+  ASSERT_EQ(c.state(run), RunState::kStopping);
+  ClusterTester again({}, c.Durable());
+  protocol::HeldRank failed{0, 1000, protocol::RankExit{.signal = 11}, {absl::Seconds(31), {}}};
+  failed.ago.apart = protocol::Apart{absl::Seconds(3.5), absl::ZeroDuration()};
+  ASSERT_OK(again.Hello(BackWith("pc2", HeldWith({run, 1}, {}))));
+  ASSERT_OK(again.Hello(BackWith("pc1", HeldWith({run, 1}, {failed}))));
+  again.AllReturned(run);
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.record(run).failures, 1);
+}
+
 TEST_F(ApartTest, WhatBeganWithTheStopExplainsNothing) {
   ASSERT_OK(c.Exit(run, 1, {.exit_code = 1, .message = kComplaint}));
   c.Pass(absl::Seconds(3));

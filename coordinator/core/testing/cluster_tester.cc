@@ -181,10 +181,11 @@ absl::Status ClusterTester::Cancel(RunId run, const std::string& who) {
   return status;
 }
 
-absl::Status ClusterTester::Reclaim(const std::string& name,
-                                    std::optional<absl::Duration> duration) {
+absl::Status ClusterTester::Reclaim(const std::string& name, std::optional<absl::Duration> duration,
+                                    absl::Duration grace) {
   ReclaimRequest request;
   request.duration = duration;
+  request.grace = grace;
   request.reason = "a game";
   request.who = "anna";
   absl::Status status = cluster_->Reclaim(now(), name, request, &effects_);

@@ -47,7 +47,8 @@ class ClusterTester {
   absl::StatusOr<RunId> TrySubmit(const RunRequest& request);
   absl::Status Cancel(RunId run, const std::string& who = "anna");
   absl::Status Reclaim(const std::string& node,
-                       std::optional<absl::Duration> duration = std::nullopt);
+                       std::optional<absl::Duration> duration = std::nullopt,
+                       absl::Duration grace = absl::Seconds(10));
   absl::Status Lend(const std::string& node);
   absl::Status Sleep(const std::string& node) { return WhoWakes(node).status(); }
   // Puts the node to sleep, and returns the run that will wake it.
