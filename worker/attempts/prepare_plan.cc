@@ -52,25 +52,46 @@ FileFacts LookAtFile(const std::string& path) {
   return {FileKind::kExecutable, std::move(head)};
 }
 
+// The first folder on the way to `path`, or `path` itself, that the caller may not enter; "" if
+// there is none.
+std::string ClosedFolder(const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string folder = path.substr(0, end);
+    if (!MayExecute(folder)) return folder;
+    if (end == std::string::npos) return "";
+  }
+}
+
+// What to do about a folder that ranks may not enter. Homes are closed to others on most systems.
+std::string HowToOpen(const std::string& account, const std::string& folder) {
+  const std::string open = absl::StrCat("'chmod o+x ", folder, "' there opens it");
+  const char* const other = "--workdir names another working directory";
+  if (account.empty()) return absl::StrCat(open, ", or ", other);
+  return absl::StrCat(open, ", or its worker runs your ranks as you (--accounts, in ",
+                      "docs/SECURITY.md), or ", other);
+}
+
 // Any error is an ordinary refusal. Only for the command itself does the refusal say whether it is
 // missing or cannot be executed.
 absl::Status CheckWorkdir(const std::string& node, const std::string& account,
                           const std::string& workdir) {
-  const auto refuse = [&](absl::string_view problem) {
+  const auto refuse = [&](absl::string_view problem, absl::string_view cure) {
     return absl::FailedPreconditionError(
-        absl::StrCat("working directory ", workdir, " ", problem, " on ", node,
-                     ": name one that every node has with --workdir"));
+        absl::StrCat("working directory ", workdir, " ", problem, " on ", node, ": ", cure));
   };
+  const char* const name = "name one that every node has with --workdir";
   struct stat info;
-  if (stat(workdir.c_str(), &info) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return refuse("does not exist");
-    const int error = errno;
-    return refuse(
-        absl::StrCat("cannot be reached", ByAccount(account), " (", strerror(error), ")"));
+  const int error = stat(workdir.c_str(), &info) == 0 ? 0 : errno;
+  if (error == ENOENT || error == ENOTDIR) return refuse("does not exist", name);
+  if (error == 0 && !S_ISDIR(info.st_mode)) return refuse("is not a directory", name);
+  if (const std::string closed = ClosedFolder(workdir); !closed.empty()) {
+    const std::string why = closed == workdir ? "" : absl::StrCat(", since ", closed, " is closed");
+    return refuse(absl::StrCat("may not be entered", ByAccount(account), why),
+                  HowToOpen(account, closed));
   }
-  if (!S_ISDIR(info.st_mode)) return refuse("is not a directory");
-  if (!MayExecute(workdir)) return refuse("may not be entered" + ByAccount(account));
-  return absl::OkStatus();
+  if (error == 0) return absl::OkStatus();
+  return refuse(absl::StrCat("cannot be reached", ByAccount(account), " (", strerror(error), ")"),
+                name);
 }
 
 absl::Status CheckDisk(const std::string& node, const std::string& state_dir) {

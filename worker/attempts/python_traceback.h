@@ -11,9 +11,11 @@ namespace hpc::worker {
 
 // Finds the last traceback in `text`. If that is one of torch's launcher, which tells less, an
 // earlier one is preferred. Returns its exception, and the traceback from the first line to the end
-// of the exception's words. If one exception led to another, it begins with the first of them. The
-// prefix "[rank1]: ", which torch puts before each line, is removed. nullopt: there is no
-// traceback, or its beginning is missing.
+// of the exception's words. If one exception led to another, it begins with the first of them. Of a
+// group of exceptions the group's own words are taken, and the traceback has all of its members.
+// The prefix "[rank1]: ", which torch puts before each line, is removed. So is a progress bar in
+// front of the traceback, whose line was open. nullopt: there is no traceback, or its beginning is
+// missing.
 std::optional<RankReport> FindTraceback(absl::string_view text);
 
 }  // namespace hpc::worker

@@ -76,6 +76,34 @@ TEST(PythonTracebackTest, AnIgnoredExceptionEndsNothing) {
   EXPECT_EQ(report->message, "ValueError: fatal");
 }
 
+TEST(PythonTracebackTest, AProgressBarMayStandInFrontOfIt) {
+  const std::string traceback = std::string(kFrames) + "ValueError: bad batch 17";
+  for (const char* bar : {"\r  2%|##   | 2/100 [00:02<00:10,  9.67it/s]", "\rstep 2 of 100 ",
+                          "\r100%|#| 9/9 [00:02<00:00]\r  0%| | 0/9 [00:00<?, ?it/s][rank0]: "}) {
+    const auto report = FindTraceback(bar + traceback + "\n");
+    ASSERT_TRUE(report) << bar;
+    EXPECT_EQ(report->message, "ValueError: bad batch 17");
+    EXPECT_EQ(report->traceback, traceback);
+  }
+}
+
+TEST(PythonTracebackTest, OfAGroupItsOwnWordsAreTaken) {
+  const std::string group =
+      "  + Exception Group Traceback (most recent call last):\n"
+      "  |   File \"train.py\", line 1, in <module>\n"
+      "  |     raise ExceptionGroup(\"two losses are bad\", errors)\n"
+      "  | ExceptionGroup: two losses are bad (1 sub-exception)\n"
+      "  +-+---------------- 1 ----------------\n"
+      "    | Traceback (most recent call last):\n"
+      "    |   File \"train.py\", line 9, in loss\n"
+      "    | ValueError: it is not a number\n"
+      "    +------------------------------------";
+  const auto report = FindTraceback("epoch 1\n" + group + "\n");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->message, "ExceptionGroup: two losses are bad (1 sub-exception)");
+  EXPECT_EQ(report->traceback, group);
+}
+
 TEST(PythonTracebackTest, HalfATracebackIsNone) {
   EXPECT_FALSE(FindTraceback(""));
   EXPECT_FALSE(FindTraceback("ValueError: without a traceback\n"));

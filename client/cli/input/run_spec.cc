@@ -7,6 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/input/launcher_check.h"
+#include "client/cli/input/program_on_stdin.h"
+#include "client/cli/input/shell_words.h"
 #include "client/cli/input/usage_error.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -153,6 +155,8 @@ absl::Status CompleteWorkdir(const Caller& caller, v1::RunSpec* spec) {
 absl::StatusOr<v1::RunSpec> BuildSpec(RunOptions run, const Caller& caller) {
   v1::RunSpec spec = std::move(run.spec);
   HPC_RETURN_IF_ERROR(CheckNodes(spec));
+  HPC_RETURN_IF_ERROR(CheckShellWords(run.command));
+  if (ReadsProgram(run.command)) return NoProgram(run.command);
   HPC_RETURN_IF_ERROR(SetEnvironment(run, caller, &spec));
   HPC_RETURN_IF_ERROR(SetCommand(run, &spec));
   HPC_RETURN_IF_ERROR(CheckLauncher(spec));

@@ -1,4 +1,6 @@
 // hpcctl run: submit one run and stay with it.
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "client/cli/input/caller.h"
 #include "client/cli/input/code_state.h"
 #include "client/cli/input/launcher_check.h"
+#include "client/cli/input/program_on_stdin.h"
 #include "client/cli/input/run_spec.h"
 #include "client/cli/input/usage_error.h"
 #include "common/status_macros.h"
@@ -40,6 +43,10 @@ class RunCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     const Caller caller = ThisCaller();
+    if (ReadsProgram(run_.command)) {
+      HPC_ASSIGN_OR_RETURN(const std::string program, ReadProgram(run_.command, STDIN_FILENO));
+      run_.command = WithProgram(run_.command, program);
+    }
     HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
     if (json_ && !detach_) {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");

@@ -1,0 +1,133 @@
+#include "client/cli/input/program_on_stdin.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "client/cli/input/usage_error.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+
+namespace hpc::client {
+namespace {
+
+using Argv = std::vector<std::string>;
+
+// The longest argument that Linux takes.
+constexpr size_t kMaxProgram = (128 << 10) - 1;
+
+constexpr std::array kShells = {"sh", "bash", "dash", "zsh", "ksh"};
+
+// The place of the first word that is the program's own, behind "-" or "-s", which is marked by
+// `marker`. nullopt: the words name a program.
+struct Place {
+  size_t options_end = 0;  // behind the interpreter's options, without the marker
+  size_t arguments = 0;    // of the program's arguments
+};
+
+std::string FileName(absl::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// "python", "python3", "python3.11".
+bool IsPython(absl::string_view name) {
+  return absl::ConsumePrefix(&name, "python") &&
+         name.find_first_not_of("0123456789.") == absl::string_view::npos;
+}
+
+bool IsShell(absl::string_view name) {
+  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
+}
+
+std::optional<Place> PlaceForPython(const Argv& command) {
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word == "-") return Place{i, i + 1};
+    if (!absl::StartsWith(word, "-")) return std::nullopt;  // a script
+    // These print something and end.
+    if (word == "-V" || word == "--version" || word == "-h" || word == "--help") {
+      return std::nullopt;
+    }
+    if (absl::StartsWith(word, "-X") || absl::StartsWith(word, "-W")) {
+      if (word.size() == 2) ++i;
+    } else if (!absl::StartsWith(word, "--") && word.find_first_of("cm") != std::string::npos) {
+      return std::nullopt;
+    }
+  }
+  return Place{command.size(), command.size()};
+}
+
+std::optional<Place> PlaceForShell(const Argv& command) {
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word == "-s" || word == "-") return Place{i, i + 1};
+    if (word == "--version" || word == "--help") return std::nullopt;
+    if (!absl::StartsWith(word, "-") && !absl::StartsWith(word, "+")) return std::nullopt;
+    if (!absl::StartsWith(word, "--") && absl::StrContains(word, "c")) return std::nullopt;
+    if (word == "-o" || word == "+o" || word == "-O" || word == "+O") ++i;
+  }
+  return Place{command.size(), command.size()};
+}
+
+std::optional<Place> PlaceIn(const Argv& command) {
+  if (command.empty()) return std::nullopt;
+  const std::string name = FileName(command[0]);
+  if (IsPython(name)) return PlaceForPython(command);
+  return IsShell(name) ? PlaceForShell(command) : std::nullopt;
+}
+
+}  // namespace
+
+bool ReadsProgram(const Argv& command) { return PlaceIn(command).has_value(); }
+
+Argv WithProgram(const Argv& command, const std::string& program) {
+  const Place place = *PlaceIn(command);
+  Argv with(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(place.options_end));
+  with.insert(with.end(), {"-c", program});
+  if (place.arguments == command.size()) return with;
+  // A shell takes the first word behind the program as its own name.
+  const std::string name = FileName(command[0]);
+  if (IsShell(name)) with.push_back(name);
+  with.insert(with.end(), command.begin() + static_cast<std::ptrdiff_t>(place.arguments),
+              command.end());
+  return with;
+}
+
+absl::Status NoProgram(const Argv& command) {
+  return UsageError(absl::StrCat(
+      "'", command[0], "' has no program to run: name its script, as in ", "'hpcctl run -- ",
+      command[0], " ", IsPython(FileName(command[0])) ? "train.py" : "train.sh", "'."));
+}
+
+absl::StatusOr<std::string> ReadProgram(const Argv& command, int fd) {
+  struct stat info;
+  // A character device is a terminal, or /dev/null.
+  if (fstat(fd, &info) != 0 || S_ISCHR(info.st_mode)) return NoProgram(command);
+  std::string program;
+  char piece[16 << 10];
+  while (true) {
+    const ssize_t n = read(fd, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0)
+      return UsageError(absl::StrCat("standard input cannot be read (", strerror(errno), ")."));
+    if (n == 0) break;
+    program.append(piece, static_cast<size_t>(n));
+    if (program.size() <= kMaxProgram) continue;
+    return UsageError(absl::StrCat("the program on standard input is longer than ",
+                                   HumanBytes(kMaxProgram + 1),
+                                   ": put it into a file that every node has, and name that."));
+  }
+  if (program.empty()) return NoProgram(command);
+  HPC_RETURN_IF_ERROR(AsUsageError(CheckText("the program on standard input", program)));
+  return program;
+}
+
+}  // namespace hpc::client

@@ -1,0 +1,33 @@
+// Interpreters that read their program from standard input, as in "python - <<EOF" and
+// "bash -s < setup.sh". Ranks have no standard input, so the program becomes an argument. Pure, but
+// for ReadProgram.
+#ifndef HPC_CLIENT_CLI_INPUT_PROGRAM_ON_STDIN_H_
+#define HPC_CLIENT_CLI_INPUT_PROGRAM_ON_STDIN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace hpc::client {
+
+// Whether the command is a Python or a shell that is not told what to run: "python", "python3 -u
+// -", "bash", "sh -s x". Such a command does nothing where there is no standard input.
+bool ReadsProgram(const std::vector<std::string>& command);
+
+// Makes "python -c PROGRAM x" of "python - x", and "bash -c PROGRAM bash x" of "bash -s x". The
+// command must be one that reads its program.
+std::vector<std::string> WithProgram(const std::vector<std::string>& command,
+                                     const std::string& program);
+
+// Reads the program to its end. Usage errors: there is none, since `fd` is a terminal or nothing;
+// it is not text, or too long for an argument.
+absl::StatusOr<std::string> ReadProgram(const std::vector<std::string>& command, int fd);
+
+// The usage error where a program cannot come from standard input.
+absl::Status NoProgram(const std::vector<std::string>& command);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_INPUT_PROGRAM_ON_STDIN_H_
