@@ -86,14 +86,13 @@ bool IsExplainedBy(const Cause& failure, const Cause& other) {
          !other.when.SurelyBefore(failure.when);
 }
 
-// When the failure happened, as far as the others tell. It is what a complaint about a peer speaks
-// of, unless something else explains that, and so it happened before the complaint was over. This
-// matters where its own node tells of it late, and cannot say when it was.
+// When the failure happened, as far as the others tell. Those that may follow from it, such as a
+// complaint about a peer, have ended by then or a moment earlier. This matters where its own node
+// tells of it late, and cannot say when it was.
 Window WhenOf(const Cause& failure, const std::vector<Cause>& causes) {
   Window when = failure.when;
   for (const Cause& cause : causes) {
-    if (&cause == &failure || cause.kind != CauseKind::kOfPeer || !MayFollow(cause, failure))
-      continue;
+    if (&cause == &failure || !IsFailure(cause) || !MayFollow(cause, failure)) continue;
     when.latest = std::min(when.latest, cause.when.latest + kWordOfPeer);
   }
   return when;
