@@ -235,9 +235,9 @@ protocol::KeyValues MakeStartEnvironment(const protocol::Prepare& prepare,
   if (prepare.mode == protocol::LaunchMode::kTorchrun) {
     const bool worker_hosts = start.store_host == protocol::StoreHost::kWorker;
     all.emplace_back("TORCHELASTIC_USE_AGENT_STORE", worker_hosts ? "True" : "False");
-    // If the choice is ours, the worker hosts the store, unless the torch of some node was built
-    // without libuv. Such a torch must be told not to ask for libuv.
-    if (!worker_hosts && prepare.store_host == protocol::StoreHost::kAuto)
+    // If the choice is ours, the worker hosts the store for several ranks, unless the torch of some
+    // node was built without libuv. Such a torch must be told not to ask for libuv.
+    if (!worker_hosts && prepare.store_host == protocol::StoreHost::kAuto && prepare.world_size > 1)
       all.emplace_back("USE_LIBUV", "0");
   } else {
     all.emplace_back("PET_MASTER_ADDR", start.master_addr);

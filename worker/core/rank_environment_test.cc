@@ -301,6 +301,15 @@ TEST(StartEnvironmentTest, ATorchWithoutLibuvIsToldNotToUseIt) {
                   Pair("TORCHELASTIC_USE_AGENT_STORE", "False"), Pair("USE_LIBUV", "0")));
 }
 
+TEST(StartEnvironmentTest, ASingleRankHostsAStoreForWhatItMakesItself) {
+  protocol::Prepare prepare = SecondNode();
+  prepare.world_size = 1;
+  EXPECT_THAT(
+      MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, protocol::StoreHost::kRank0}),
+      ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                  Pair("TORCHELASTIC_USE_AGENT_STORE", "False")));
+}
+
 TEST(StartEnvironmentTest, Rank0HostsAsAskedWithoutFurtherAdvice) {
   protocol::Prepare prepare = SecondNode();
   prepare.store_host = protocol::StoreHost::kRank0;

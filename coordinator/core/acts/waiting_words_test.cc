@@ -161,6 +161,18 @@ TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
   EXPECT_THAT(c.TakeEvents(), ElementsAre());
 }
 
+TEST(RankAloneTest, WhatItDoesIsSaid) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  EXPECT_EQ(c.cluster().RendezvousState(c.now(), run), "");
+  ASSERT_OK(
+      c.Report("pc1", protocol::Heartbeat{{{{run, 1}, 0, "python3 (4711) sleeps in futex_wait"}}}));
+  EXPECT_EQ(c.cluster().RendezvousState(c.now(), run),
+            "rank 0: python3 (4711) sleeps in futex_wait");
+}
+
 TEST_F(MeetingTest, RanksThatWaitForLongAreAnEventThreeTimesAtMost) {
   Arrive({0});
   c.Pass(absl::Seconds(9));

@@ -31,9 +31,11 @@ int32_t RefusalCode(const absl::Status& status) {
 }
 
 // The store is the workers', unless the torch of a node cannot be its client and the run leaves the
-// choice to us.
+// choice to us. A single rank has nobody to meet but the processes that it makes itself: a script
+// that calls mp.spawn lets one of them serve a store.
 protocol::StoreHost DecideStoreHost(const Attempt& attempt, protocol::StoreHost asked) {
   if (asked != protocol::StoreHost::kAuto) return asked;
+  if (attempt.record.world_size == 1) return protocol::StoreHost::kRank0;
   const bool all_can = std::all_of(attempt.members.begin(), attempt.members.end(),
                                    [](const Member& m) { return m.store_client_ok; });
   return all_can ? protocol::StoreHost::kWorker : protocol::StoreHost::kRank0;

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/text.h"
 #include "protocol/worker_message.h"
 
@@ -159,8 +160,13 @@ std::string WaitsForRanks(const Attempt& attempt, MonoTime now) {
 }
 
 std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
+  if (!Running(attempt)) return "";
+  std::vector<int32_t> all(attempt.ranks.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::string doing = DoingWords(attempt, all, 16);
   const bool ours = attempt.record.store_host == protocol::StoreHost::kWorker;
-  if (!Running(attempt) || !ours || attempt.record.world_size == 1) return "";
+  // Nothing is known of a rendezvous, or it does not matter.
+  if (!ours || attempt.record.world_size == 1) return std::string(absl::StripPrefix(doing, "; "));
   std::string waits = WaitsForRanks(attempt, now);
   if (!waits.empty()) return waits;
   const Gathering gathering = GatheringOf(attempt);
@@ -169,9 +175,6 @@ std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
                         HumanDuration(now - attempt.running_since),
                         "; only programs that use torch.distributed do");
   }
-  std::vector<int32_t> all(attempt.ranks.size());
-  std::iota(all.begin(), all.end(), 0);
-  const std::string doing = DoingWords(attempt, all, 16);
   return absl::StrCat(gathering.missing.empty() ? AllHave(attempt) : WhoCame(gathering),
                       doing.empty() ? "; what they do since then is not known here" : doing);
 }

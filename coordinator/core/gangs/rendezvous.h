@@ -29,8 +29,8 @@ std::vector<bool> ArrivedRanks(const Attempt& attempt, const protocol::Rendezvou
 std::string WaitsForRanks(const Attempt& attempt, MonoTime now);
 
 // The same, and if nobody waits, what is known of the rendezvous: that all ranks have arrived and
-// what each does now, or that none has arrived yet. "" for an attempt that is not running, has only
-// one rank, or has a store that is not ours.
+// what each does now, or that none has arrived yet. Of an attempt with one rank, or whose store is
+// not ours, only what each rank does. "" for an attempt that is not running.
 std::string RendezvousWords(const Attempt& attempt, MonoTime now);
 
 // Keeps the report, and says once that every rank has arrived. While ranks wait for others, it says

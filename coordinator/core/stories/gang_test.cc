@@ -260,14 +260,22 @@ TEST(GangTest, StoreIsHostedByTheWorkerUnlessATorchCannotBeItsClient) {
   EXPECT_EQ(c.attempt(run).master_port, 29500);
 }
 
+TEST(GangTest, ASingleRankServesItsStoreItself) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Gpus(1));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
+}
+
 TEST(GangTest, StoreHostThatWasAskedForIsKept) {
   ClusterTester c;
   c.Join({"pc1"});
   RunRequest request = Nodes(1);
-  request.store_host = protocol::StoreHost::kRank0;
+  request.store_host = protocol::StoreHost::kWorker;
   const RunId run = c.Submit(request);
   ASSERT_OK(c.Prepared(run, "pc1"));
-  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
+  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kWorker);
 }
 
 TEST(GangTest, WithoutAStoreNothingIsStarted) {
