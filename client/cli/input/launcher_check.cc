@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "client/cli/input/run_options.h"
 #include "client/cli/input/usage_error.h"
@@ -13,6 +18,10 @@ namespace hpc::client {
 namespace {
 
 constexpr std::array kModules = {"torch.distributed.run", "torch.distributed.launch"};
+// Launchers that find their peers in ways of their own, and so are best left out.
+constexpr std::array kOthers = {"accelerate launch", "deepspeed", "horovodrun", "mpiexec",
+                                "mpirun"};
+constexpr std::array kShells = {"sh", "bash", "dash", "zsh", "ksh"};
 // The options by which torchrun is told where its peers are, with "-" or "_" between words.
 constexpr std::array kRendezvous = {"--rdzv", "--nnodes", "--node", "--master"};
 
@@ -67,24 +76,93 @@ bool Suspicious(const v1::RunSpec& spec) {
          !FindsItsPeers(spec);
 }
 
+std::string NodesOption(const v1::RunSpec& spec) {
+  if (IsOnOneNode(spec)) return "";
+  return absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()), " ");
+}
+
+bool IsOther(absl::string_view launcher) {
+  return std::find(kOthers.begin(), kOthers.end(), launcher) != kOthers.end();
+}
+
 std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
-  const std::string nodes =
-      IsOnOneNode(spec) ? ""
-                        : absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()), " ");
-  return absl::StrCat(
-      "Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
-      " ...' for one on each node; or leave ", launcher,
-      " and its options out, since hpcctl starts the ranks as it does: 'hpcctl run ", nodes,
-      "-- python train.py', with --legacy-local-rank if the script wants --local_rank");
+  const std::string nodes = NodesOption(spec);
+  const std::string leave_out =
+      absl::StrCat("eave ", launcher,
+                   " and its options out, since hpcctl starts the ranks as it does: 'hpcctl run ",
+                   nodes, "-- python train.py'");
+  if (IsOther(launcher)) return absl::StrCat("L", leave_out);
+  return absl::StrCat("Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
+                      " ...' for one on each node; or l", leave_out,
+                      ", with --legacy-local-rank if the script wants --local_rank");
+}
+
+// How many words stand in front of the command proper: of "env A=1 torchrun" two.
+int WordsInFront(const CommandWords& command) {
+  const absl::string_view program = FileName(command[0]);
+  const std::string second = command.size() > 1 ? command[1] : "";
+  int i = 1;
+  if ((program == "uv" || program == "poetry" || program == "conda" || program == "pipenv") &&
+      second == "run") {
+    i = 2;
+  } else if (program != "env" && program != "nice" && program != "nohup" && program != "time" &&
+             program != "stdbuf" && program != "exec") {
+    return 0;
+  }
+  // Only these options take a word of their own, and nothing else with "=" is a command.
+  while (i < command.size() &&
+         (absl::StartsWith(command[i], "-") || absl::StrContains(command[i], "="))) {
+    i += command[i] == "-n" || command[i] == "-p" || command[i] == "--name" ? 2 : 1;
+  }
+  return i;
+}
+
+std::string OtherLauncher(const CommandWords& command) {
+  std::string words(FileName(command[0]));
+  if (words == "accelerate" && command.size() > 1) absl::StrAppend(&words, " ", command[1]);
+  return IsOther(words) ? words : "";
 }
 
 }  // namespace
 
 std::string LauncherIn(const CommandWords& command) {
   if (command.empty()) return "";
+  if (const int front = WordsInFront(command); front > 0) {
+    return LauncherIn({command.begin() + std::min(front, command.size()), command.end()});
+  }
   const absl::string_view program = FileName(command[0]);
   if (program == "torchrun") return "torchrun";
-  return absl::StartsWith(program, "python") ? LauncherOfPython(command) : "";
+  return absl::StartsWith(program, "python") ? LauncherOfPython(command) : OtherLauncher(command);
+}
+
+std::string LauncherInScript(absl::string_view script) {
+  if (!absl::StartsWith(script, "#!") ||
+      absl::StrContains(script.substr(0, script.find('\n')), "python")) {
+    return "";
+  }
+  for (const absl::string_view line : absl::StrSplit(script, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+    const std::vector<std::string> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    // A launcher may stand behind "&&" or an assignment, so each word may begin a command.
+    for (auto it = words.begin(); it != words.end(); ++it) {
+      const std::string launcher = LauncherIn({it, words.end()});
+      if (!launcher.empty()) return launcher;
+    }
+  }
+  return "";
+}
+
+std::string ScriptOf(const CommandWords& command) {
+  if (command.empty()) return "";
+  const absl::string_view program = FileName(command[0]);
+  if (std::find(kShells.begin(), kShells.end(), program) == kShells.end()) return command[0];
+  const auto script = std::find_if(command.begin() + 1, command.end(), [](const std::string& word) {
+    return !absl::StartsWith(word, "-");
+  });
+  const bool has_command =
+      command.size() > 1 && absl::StrContains(command[1], "c") && absl::StartsWith(command[1], "-");
+  return script == command.end() || has_command ? "" : *script;
 }
 
 absl::Status CheckLauncher(const v1::RunSpec& spec) {
@@ -95,11 +173,28 @@ absl::Status CheckLauncher(const v1::RunSpec& spec) {
                                  Remedy(spec, launcher), ". --mode torchrun insists."));
 }
 
-std::string LauncherHint(const v1::RunSpec& spec) {
-  if (!Suspicious(spec)) return "";
-  const std::string launcher = LauncherIn(spec.command());
-  return absl::StrCat(launcher, " starts the ranks itself, and on a node with several GPUs it is ",
-                      "now started once for each of them. ", Remedy(spec, launcher));
+std::string LauncherHint(const v1::RunSpec& spec, absl::string_view script) {
+  if (Suspicious(spec)) {
+    const std::string launcher = LauncherIn(spec.command());
+    return absl::StrCat(launcher,
+                        " starts the ranks itself, and on a node with several GPUs it is ",
+                        "now started once for each of them. ", Remedy(spec, launcher));
+  }
+  const std::string launcher = LauncherInScript(script);
+  const bool asked =
+      spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED || !LauncherIn(spec.command()).empty();
+  if (launcher.empty() || asked || (IsOnOneNode(spec) && RanksOfANode(spec) == 1)) return "";
+  const std::string file = ScriptOf(spec.command());
+  const std::string once =
+      absl::StrCat("the '", launcher, "' in ", file,
+                   " starts ranks itself, and is now started once for each rank ", "of hpcctl's: ");
+  if (IsOther(launcher)) {
+    return absl::StrCat(once,
+                        "leave it out of the script, since hpcctl starts the ranks as it does");
+  }
+  return absl::StrCat(once, "'hpcctl run ", NodesOption(spec), "--mode per-node -- ",
+                      absl::StrJoin(spec.command(), " "),
+                      "' starts it once on each node, and tells it where to meet");
 }
 
 }  // namespace hpc::client

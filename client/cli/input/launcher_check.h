@@ -1,27 +1,33 @@
 // Finds commands that start the ranks themselves, as torchrun does, and that would be started once
-// per rank. Pure.
+// per rank; also behind "env", "uv run" and the like, and in a script. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
 #define HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
 
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "hpc/v1/run.pb.h"
 
 namespace hpc::client {
 
-// Returns "torchrun", or "python -m torch.distributed.run" with the words as typed. Returns "" for
-// a command that is not a launcher, or does not look like one.
+// Returns "torchrun", "accelerate launch", or "python -m torch.distributed.run" with the words as
+// typed. Returns "" for a command that is not a launcher, or does not look like one.
 using CommandWords = google::protobuf::RepeatedPtrField<std::string>;
 std::string LauncherIn(const CommandWords& command);
+
+// Returns the launcher that a line of a shell script starts, or "".
+std::string LauncherInScript(absl::string_view script);
+// Returns the script that the command is, or that it gives to a shell; "" for any other command.
+std::string ScriptOf(const CommandWords& command);
 
 // Returns a usage error where a launcher would be started more than once on a node, or on nodes
 // that would not find each other. --mode says that this is meant, and then there is no error.
 absl::Status CheckLauncher(const v1::RunSpec& spec);
 
 // Returns what to say before the start of a run that is right on some nodes only, and "" for any
-// other run.
-std::string LauncherHint(const v1::RunSpec& spec);
+// other run. `script` is the text of ScriptOf(command), or "" if it cannot be read here.
+std::string LauncherHint(const v1::RunSpec& spec, absl::string_view script);
 
 }  // namespace hpc::client
 

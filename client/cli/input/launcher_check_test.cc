@@ -50,6 +50,61 @@ TEST(LauncherCheckTest, TakesNothingElseForIt) {
   EXPECT_EQ(LauncherIn({}), "");
 }
 
+TEST(LauncherCheckTest, KnowsOtherLaunchersAndWhatStandsInFront) {
+  EXPECT_EQ(LauncherOf("accelerate launch --num_processes 2 train.py"), "accelerate launch");
+  EXPECT_EQ(LauncherOf("accelerate config"), "");
+  EXPECT_EQ(LauncherOf("deepspeed train.py"), "deepspeed");
+  EXPECT_EQ(LauncherOf("/usr/bin/mpirun -n 2 ./a.out"), "mpirun");
+  EXPECT_EQ(LauncherOf("env A=1 B=2 torchrun train.py"), "torchrun");
+  EXPECT_EQ(LauncherOf("conda run -n torch --no-capture-output torchrun train.py"), "torchrun");
+  EXPECT_EQ(LauncherOf("uv run accelerate launch train.py"), "accelerate launch");
+  EXPECT_EQ(LauncherOf("uv sync torchrun"), "");
+  EXPECT_EQ(LauncherOf("env"), "");
+}
+
+TEST(LauncherCheckTest, LaunchersThatFindTheirPeersInTheirOwnWayAreBestLeftOut) {
+  const absl::Status status = CheckLauncher(Typed(2, 2, "accelerate launch train.py"));
+  EXPECT_TRUE(IsUsageError(status));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("Leave accelerate launch and its options out"),
+                    HasSubstr("'hpcctl run -N 2 -- python train.py'"), Not(HasSubstr("per-node"))));
+}
+
+TEST(LauncherCheckTest, FindsTheLauncherInAScript) {
+  EXPECT_EQ(LauncherInScript("#!/bin/bash\n# torchrun would do\nset -e\n\n"
+                             "cd x && OMP_NUM_THREADS=1 torchrun --nproc_per_node=2 train.py\n"),
+            "torchrun");
+  EXPECT_EQ(LauncherInScript("#!/bin/sh\nexec python3 -m torch.distributed.launch x.py\n"),
+            "python3 -m torch.distributed.launch");
+  EXPECT_EQ(LauncherInScript("#!/bin/sh\n# torchrun x.py\npython x.py\n"), "");
+  EXPECT_EQ(LauncherInScript("#!/usr/bin/env python3\nimport torchrun\ntorchrun x\n"), "");
+  EXPECT_EQ(LauncherInScript("\x7f"
+                             "ELF torchrun"),
+            "");
+  EXPECT_EQ(LauncherInScript(""), "");
+}
+
+TEST(LauncherCheckTest, AScriptMayBeTheCommandOrAShells) {
+  EXPECT_EQ(ScriptOf(Split("./train.sh --lr 1")), "./train.sh");
+  EXPECT_EQ(ScriptOf(Split("bash -e train.sh")), "train.sh");
+  EXPECT_EQ(ScriptOf(Split("bash -c torchrun")), "");
+  EXPECT_EQ(ScriptOf(Split("bash")), "");
+}
+
+TEST(LauncherCheckTest, OfALauncherInAScriptIsSaidWhatToType) {
+  const std::string script = "#!/bin/bash\ntorchrun --nproc_per_node=2 train.py\n";
+  EXPECT_THAT(LauncherHint(Typed(2, 2, "./train.sh"), script),
+              AllOf(HasSubstr("the 'torchrun' in ./train.sh starts ranks itself"),
+                    HasSubstr("'hpcctl run -N 2 --mode per-node -- ./train.sh'")));
+  v1::RunSpec alone = Typed(1, 1, "./train.sh");
+  alone.set_ranks_per_node(1);
+  EXPECT_EQ(LauncherHint(alone, script), "");
+  v1::RunSpec meant = Typed(2, 2, "./train.sh");
+  meant.set_mode(v1::LAUNCH_MODE_PER_NODE);
+  EXPECT_EQ(LauncherHint(meant, script), "");
+  EXPECT_EQ(LauncherHint(Typed(2, 2, "./train.sh"), "#!/bin/bash\npython x.py\n"), "");
+}
+
 TEST(LauncherCheckTest, OnSeveralNodesItIsRefusedWithWhatToType) {
   const absl::Status status = CheckLauncher(Typed(2, 4, "torchrun --nproc-per-node=2 train.py"));
   EXPECT_TRUE(IsUsageError(status));
@@ -73,8 +128,9 @@ TEST(LauncherCheckTest, MoreThanOnceOnANodeItIsRefused) {
 TEST(LauncherCheckTest, OnOneNodeWhoseGpusAreNotKnownItIsHintedAt) {
   const v1::RunSpec run = Typed(1, 1, "torchrun train.py");
   EXPECT_OK(CheckLauncher(run));
-  EXPECT_THAT(LauncherHint(run), AllOf(HasSubstr("once for each of them"),
-                                       HasSubstr("'hpcctl run --mode per-node -- torchrun ...'")));
+  EXPECT_THAT(LauncherHint(run, ""),
+              AllOf(HasSubstr("once for each of them"),
+                    HasSubstr("'hpcctl run --mode per-node -- torchrun ...'")));
 }
 
 TEST(LauncherCheckTest, WhatIsMeantPassesInSilence) {
@@ -92,7 +148,7 @@ TEST(LauncherCheckTest, WhatIsMeantPassesInSilence) {
   for (const v1::RunSpec& run : {per_node, insists, alone, one_gpu, with_its_own_rendezvous,
                                  Typed(4, 4, "python train.py")}) {
     EXPECT_OK(CheckLauncher(run));
-    EXPECT_EQ(LauncherHint(run), "");
+    EXPECT_EQ(LauncherHint(run, ""), "");
   }
   v1::RunSpec apart = Typed(2, 2, "torchrun train.py");
   apart.set_ranks_per_node(1);

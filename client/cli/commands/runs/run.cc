@@ -1,9 +1,12 @@
 // hpcctl run: submit one run and stay with it.
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
@@ -14,10 +17,22 @@
 #include "client/cli/input/program_on_stdin.h"
 #include "client/cli/input/run_spec.h"
 #include "client/cli/input/usage_error.h"
+#include "common/files/files.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
 namespace {
+
+// The text of the run's script, which is mostly here as well; "" if it is not, or has no script.
+std::string ReadScript(const v1::RunSpec& spec) {
+  constexpr size_t kMaxBytes = 64 << 10;
+  const std::string name = ScriptOf(spec.command());
+  if (!absl::StrContains(name, "/") && name == spec.command(0)) return "";  // it is found by PATH
+  const std::filesystem::path path = std::filesystem::path(spec.workdir()) / name;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
+  return ReadFile(path, kMaxBytes).value_or("");
+}
 
 class RunCommand : public Command {
  public:
@@ -51,7 +66,7 @@ class RunCommand : public Command {
     if (json_ && !detach_) {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
-    const std::string hint = LauncherHint(spec);
+    const std::string hint = LauncherHint(spec, ReadScript(spec));
     if (!hint.empty()) session->Notice(hint);
     if (detach_) return Detached(session, caller, &spec);
     return AttachedRun(session, caller).Run(std::move(spec), LabellingAsked());
