@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "worker/attempts/python_traceback.h"
 #include "worker/attempts/rank_report.h"
@@ -19,6 +21,16 @@ namespace {
 // and printed.
 bool EndsAsOfAnException(const protocol::RankExit& exit) {
   return exit.exit_code == 1 || exit.signal == SIGABRT;
+}
+
+// Whether the rank had failed before SIGTERM ended it: the last that it said is a traceback. Python
+// prints that first, and then may have much to do, such as the upload of a tracker.
+bool WasEnding(const protocol::RankExit& exit, absl::string_view said) {
+  if (!exit.after_stop || exit.signal != SIGTERM) return false;
+  const auto report = FindTraceback(said);
+  if (!report) return false;
+  const std::string last_line = report->traceback.substr(report->traceback.rfind('\n') + 1);
+  return absl::EndsWith(absl::StripTrailingAsciiWhitespace(said), last_line);
 }
 
 }  // namespace
@@ -53,7 +65,8 @@ void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExi
   if (exit->exit_code == 0 || !exit->message.empty()) return;
   if (ExplainByErrorFile(attempt_dir, rank, exit)) return;
   const std::string said = ReadStderrEnd(attempt_dir, rank);
-  const auto report = EndsAsOfAnException(*exit) ? FindTraceback(said) : std::nullopt;
+  const auto report =
+      EndsAsOfAnException(*exit) || WasEnding(*exit, said) ? FindTraceback(said) : std::nullopt;
   exit->message = report ? report->message : LastLines(said, kLastLines, kMaxWords);
   if (report) exit->traceback = report->traceback;
   const int64_t size = ForeignFileSize(ErrorFile(attempt_dir, rank));

@@ -117,6 +117,23 @@ TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
   EXPECT_EQ(chosen.traceback, "");
 }
 
+TEST_F(RankExitTest, AnExceptionThatWasThereBeforeTheStopIsReported) {
+  const auto ended = [&](int signal, bool after_stop) {
+    protocol::RankExit exit{.signal = signal, .after_stop = after_stop};
+    ExplainExit(dir_.path(), 0, &exit);
+    return exit;
+  };
+  dir_.Append("rank-0.err",
+              "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a\", line 1, in x\n"
+              "[rank0]: ValueError: bad batch\n");
+  EXPECT_EQ(ended(SIGTERM, true).message, "ValueError: bad batch");
+  EXPECT_NE(ended(SIGTERM, true).traceback, "");
+  EXPECT_EQ(ended(SIGTERM, false).traceback, "");
+  EXPECT_EQ(ended(SIGSEGV, true).traceback, "");
+  dir_.Append("rank-0.err", "retrying\n");
+  EXPECT_EQ(ended(SIGTERM, true).traceback, "") << "it was caught";
+}
+
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {
   dir_.Append("rank-0.err", "a warning\n");
   protocol::RankExit exit;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/telling_line.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/gangs.h"
@@ -85,6 +86,20 @@ void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) 
   Cause lost = *attempt.store_lost;
   lost.of_complaints = failure.when.earliest > lost.when.latest + kWordOfPeer;
   attempt.causes.Learn(lost);
+}
+
+void Gangs::LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank) {
+  Attempt& attempt = *run->attempt;
+  if (!rank.exit->signal || rank.exit->traceback.empty()) return;
+  RankRecord failed = rank;
+  failed.exit = protocol::RankExit{.exit_code = 1, .message = rank.exit->message};
+  const Moment then = {{attempt.began, attempt.stopping_since}, std::nullopt};
+  Cause failure = FailureOf(failed, then, {});
+  if (failure.kind != CauseKind::kOwn) return;
+  failure.text = absl::StrCat("rank ", rank.rank, " on ", rank.node,
+                              " failed: ", TellingLine(rank.exit->message));
+  attempt.causes.Add(failure);
+  JudgeAgain(turn, run);
 }
 
 void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,

@@ -87,6 +87,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
       cause.rank = rank.rank;
       cause.there = ended.there;
       StopFor(turn, run, cause, run->request().stop_grace);
+    } else {
+      LearnEarlierFailure(turn, run, rank);
     }
     return;
   }

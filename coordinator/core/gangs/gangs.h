@@ -142,6 +142,8 @@ class Gangs {
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
+  // The stop may have ended a rank that had failed before, as its last words say.
+  void LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank);
   // Before the rank failed, its node had not heard others of its gang for a while. Does nothing
   // where a doubt or a stop explains that.
   void LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,

@@ -134,6 +134,20 @@ TEST_F(JudgementTest, APeerThatDoesNotEndIsToldToAfterASecond) {
   EXPECT_THAT(c.TakeMessages(), Contains(StartsWith("pc2: stop")));
 }
 
+TEST_F(JudgementTest, AnErrorBeforeTheStopIsTheReasonOfTheComplaint) {
+  ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
+  c.Pass(absl::Seconds(2));
+  ASSERT_EQ(c.state(run), RunState::kStopping);
+  const protocol::RankExit stopped{.signal = 15,
+                                   .after_stop = true,
+                                   .message = "ValueError: label 17 is out of range",
+                                   .traceback = "Traceback ...\nValueError: label 17 ..."};
+  ASSERT_OK(c.Exit(run, 1, stopped));
+  EXPECT_EQ(c.attempt(run).reason, "rank 1 on pc2 failed: ValueError: label 17 is out of range");
+  c.AllReturned(run);
+  EXPECT_EQ(c.record(run).exit_code, 1);
+}
+
 TEST_F(JudgementTest, APeerThatHadExitedIsNamedBesideTheComplaint) {
   ASSERT_OK(c.Exit(run, 1, Code(0)));
   c.Pass(absl::Seconds(3));
