@@ -187,8 +187,9 @@ std::vector<RunOption> Scheduling() {
       {"--after", "RUN", Form::kNumber, "start only after this run's success", "After run",
        Of(&Spec::after_run, &Spec::set_after_run), 1, std::numeric_limits<int64_t>::max()},
       {"--time-limit", "2h", Form::kSpan,
-       "end it so long after its start; each attempt has all of it", "Time limit",
-       Of(&Spec::time_limit_ms, &Spec::set_time_limit_ms)},
+       "end it so long after its start (90s, 30m, 2h, 1:30:00; a number is seconds); each attempt "
+       "has all of it",
+       "Time limit", Of(&Spec::time_limit_ms, &Spec::set_time_limit_ms)},
       {"--max-restarts", "K", Form::kNumber, "start it again after so many failures (default 0)",
        "Max restarts", Of(&Spec::max_restarts, &Spec::set_max_restarts), 0, kMaxCount},
       Own("--retry-exit", "retry_exits", "CODE", Form::kNumbers,

@@ -7,6 +7,9 @@
 
 namespace hpc::sim {
 
+// How long what ranks have left behind may live once all of them have ended by themselves.
+constexpr absl::Duration kTimeToLeave = absl::Seconds(5);
+
 Supervisor::Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gate, std::string node,
                        const protocol::Prepare& prepare, absl::Duration lease)
     : context_(context),
@@ -40,6 +43,7 @@ Program Supervisor::Draw() {
   p.sticks = random.Chance(0.005);
   p.without_peer = static_cast<WithoutPeer>(random.Below(3));
   if (random.Chance(0.3)) p.closes_before = random.Between({}, absl::Milliseconds(300));
+  if (random.Chance(0.1)) p.leaves_behind = random.Between({}, absl::Seconds(10));
   if (context_->healing) {
     p = Program();
     p.runs = random.Between({}, absl::Seconds(5));
@@ -145,11 +149,11 @@ void Supervisor::Stop(absl::Duration grace, const std::string& reason, protocol:
     told_to_end_ = reason == kSigterm;
     census_->blame().Harmed(prepare_.ref, reason);
     Record(StopBegan{reason, halt});
-    if (phase_ != Phase::kRunning || grace <= absl::ZeroDuration()) return BeginKill();
+    if (phase_ < Phase::kRunning || grace <= absl::ZeroDuration()) return BeginKill();
     phase_ = Phase::kStopping;
     for (const auto& [number, rank] : ranks_) Terminate(number);
   }
-  stop_over_ = over;
+  stop_over_ = std::min(stop_over_, over);
   Later(grace, [this] {
     if (phase_ == Phase::kStopping && context_->now() >= stop_over_) BeginKill();
   });
@@ -225,6 +229,7 @@ void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.ended = true;
   census_->blame().Ended(prepare_.ref, number);
+  left_until_ = std::max(left_until_, context_->now() + rank.program.leaves_behind);
   if (exit.exit_code != 0) bonds_->Closed(prepare_.ref);
   const MonoTime now = context_->now();
   if (now >= frozen_until_) return Reap(number, exit, {});
@@ -256,7 +261,16 @@ void Supervisor::CheckAllEnded() {
   const bool all = std::all_of(ranks_.begin(), ranks_.end(),
                                [](const auto& entry) { return entry.second.reaped; });
   if (!all || phase_ == Phase::kGone) return;
-  // Processes that ranks have left behind are killed, which takes a moment.
+  const MonoTime now = context_->now();
+  if (phase_ == Phase::kRunning) {
+    phase_ = Phase::kLeaving;
+    stop_over_ = now + kTimeToLeave;
+  }
+  const bool waits = phase_ == Phase::kLeaving || phase_ == Phase::kStopping;
+  if (waits && now < std::min(left_until_, stop_over_)) {
+    return Later(std::min(left_until_, stop_over_) - now, [this] { CheckAllEnded(); });
+  }
+  // What is left then is killed, which takes a moment.
   if (phase_ != Phase::kKilling) return BeginKill();
   phase_ = Phase::kGone;
   context_->trace.Note("    ", node_, ": nothing is left of ", prepare_.ref.ToString());

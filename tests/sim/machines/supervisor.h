@@ -66,6 +66,7 @@ struct Program {
   bool sticks = false;  // it survives SIGKILL for a while
   WithoutPeer without_peer = WithoutPeer::kHangs;
   absl::Duration closes_before;  // it closes its connections this long before it ends
+  absl::Duration leaves_behind;  // what it has started lives this much longer than it
 };
 
 class Supervisor : public std::enable_shared_from_this<Supervisor> {
@@ -108,7 +109,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void FinishSoon();
 
  private:
-  enum class Phase { kReady, kRunning, kStopping, kKilling, kGone };
+  enum class Phase { kReady, kRunning, kLeaving, kStopping, kKilling, kGone };
   struct Rank {
     Program program;
     bool started = false;
@@ -153,6 +154,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool watching_ = false, watching_fence_ = false;
   MonoTime frozen_since_{}, frozen_until_{};
   MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();
+  MonoTime left_until_{};  // when what ranks have left behind ends by itself
 };
 
 }  // namespace hpc::sim

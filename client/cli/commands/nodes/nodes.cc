@@ -159,7 +159,7 @@ class NodesCommand : public Command {
     HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
     Listing listing(Columns(), FormFor(session->out(), json_, Session::NowUs(response.now_us())));
     for (const v1::Node& node : response.nodes()) AddRow(node, &listing);
-    session->Print(&listing, "no nodes. Start hpc-worker on a PC and it will appear here");
+    session->Print(&listing, "no nodes. 'hpcctl token create' says how a PC joins");
     return kExitOk;
   }
 
