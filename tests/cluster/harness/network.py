@@ -62,6 +62,9 @@ class Network:
             self.hosts[name] = (netns, address, f"p{index}")
 
     def _namespace(self, netns):
+        # The name has our process number in it. One that is there is of a process that was killed.
+        if os.path.exists(f"/run/netns/{netns}"):
+            self._ip("netns", "del", netns)
         self._ip("netns", "add", netns)
         self._made.append(netns)
 
