@@ -105,7 +105,7 @@ class Run:
         # caller.
         done = as_account(
             user, BIN / "hpcctl", "run", "--detach", "--json", "--env", "HF_TOKEN", "--env-secret",
-            "UNNAMED", "--workdir", self.workspace, "--", "sh", "-c", RANK,
+            "UNNAMED", "--workdir", self.workspace, "--store", "worker", "--", "sh", "-c", RANK,
             env={**cluster.env, "HF_TOKEN": f"stored-{secret}", "UNNAMED": f"unstored-{secret}"})
         if done.returncode != 0:
             raise AssertionError(done.stderr)

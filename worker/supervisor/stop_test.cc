@@ -16,7 +16,7 @@ constexpr char kSaves[] =
     "python3 -uc 'import signal, sys, time\n"
     "def save(signal, frame): time.sleep(0.3); print(\"saved\"); sys.exit(0)\n"
     "signal.signal(signal.SIGTERM, save)\n"
-    "print(\"up\")\n"
+    "sys.stdout.write(\"up\\n\")\n"
     "while True: time.sleep(0.01)'";
 
 // What a rank says that is a shell with this command, up to its end after a stop.
@@ -57,7 +57,7 @@ TEST(StopTest, WhatAProgramHasStartedIsItsOwnAffair) {
                               "child = subprocess.Popen([\"sleep\", \"0.5\"])\n"
                               "def save(signal, frame): print(child.wait()); sys.exit(0)\n"
                               "signal.signal(signal.SIGTERM, save)\n"
-                              "print(\"up\")\n"
+                              "sys.stdout.write(\"up\\n\")\n"
                               "signal.pause()'",
                               kStop),
             "up\n0\n");
@@ -65,9 +65,9 @@ TEST(StopTest, WhatAProgramHasStartedIsItsOwnAffair) {
 
 TEST(StopTest, AfterCtrlCAProgramIsInterruptedOnce) {
   const std::string program =
-      "python3 -uc 'import time\n"
+      "python3 -uc 'import sys, time\n"
       "try:\n"
-      "  print(\"up\")\n"
+      "  sys.stdout.write(\"up\\n\")\n"
       "  while True: time.sleep(0.01)\n"
       "except KeyboardInterrupt: time.sleep(0.3); print(\"saved\")'";
   const StopRanks stop = {.grace_ms = 15'000, .reason = "cancelled", .interrupt = true};
