@@ -27,7 +27,7 @@ class Reconciler {
       turn_.Tell(node_.name(), protocol::Forget{held.ref});
       return;
     }
-    gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
+    gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
       gangs_->WatchSilence(*run->attempt);
     }
@@ -60,10 +60,11 @@ class Reconciler {
   // The other parts may still need what this node does for them.
   void TakeOverReturned(const protocol::HeldAttempt& held) {
     Run* run = Find(held.ref);
-    gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
+    gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run), *held.store_lost);
     if (Find(held.ref) == nullptr) return;
-    if (const auto why = gangs_->CauseOf(turn_, *run->attempt, node_.name(), HaltOf(held))) {
+    if (const auto why =
+            gangs_->verdicts().CauseOf(turn_, *run->attempt, node_.name(), HaltOf(held))) {
       gangs_->GoesDown(turn_, &node_, *why);
     }
   }

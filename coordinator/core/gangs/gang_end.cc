@@ -70,7 +70,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
   if (SucceededByItself(exit)) {
     turn.Event(event::kRankExited, about, "exited with code 0");
     ++attempt.ranks_done;
-    if (attempt.stopping()) return JudgeAgain(turn, run);
+    if (attempt.stopping()) return verdicts_.JudgeAgain(turn, run);
     if (attempt.AllRanksDone()) return WatchLinger(turn, run);
     return StopForFailures(turn, run);
   }
@@ -88,18 +88,18 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
       cause.there = ended.there;
       StopFor(turn, run, cause, run->request().stop_grace);
     } else {
-      LearnEarlierFailure(turn, run, rank);
+      verdicts_.LearnEarlierFailure(turn, run, rank);
     }
     return;
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
-  LearnFailure(run, rank, ended);
-  if (ago.apart) LearnApart(turn, &attempt, rank, *ago.apart);
+  verdicts_.LearnFailure(run, rank, ended);
+  if (ago.apart) verdicts_.LearnApart(turn, &attempt, rank, *ago.apart);
   StopForFailures(turn, run);
 }
 
 void Gangs::Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
-  TakeHalt(turn, run, member, CauseOf(turn, *run->attempt, member->placement.node, halt));
+  TakeHalt(turn, run, member, verdicts_.CauseOf(turn, *run->attempt, member->placement.node, halt));
 }
 
 void Gangs::StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago) {
@@ -132,7 +132,7 @@ void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<C
 void Gangs::Returned(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
   if (member->placement.returned || member->disowned()) return;
   const std::string& node = member->placement.node;
-  TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
+  TakeReturn(turn, run, member, verdicts_.CauseOf(turn, *run->attempt, node, halt));
 }
 
 void Gangs::Restarted(Turn& turn, Run* run, Member* member, bool holds) {
@@ -153,7 +153,7 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   if (attempt.stopping()) {
     if (why && !done) attempt.causes.Learn(*why);
     if (!why) attempt.causes.Withdraw(node);
-    JudgeAgain(turn, run);
+    verdicts_.JudgeAgain(turn, run);
     FinishIfReturned(turn, run);
     return;
   }
@@ -167,7 +167,7 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   }
   const protocol::Halt unsaid{protocol::HaltKind::kSupervisorLost,
                               "returned its devices without saying how its ranks ended"};
-  const Cause cause = why ? *why : *CauseOf(turn, attempt, node, unsaid);
+  const Cause cause = why ? *why : *verdicts_.CauseOf(turn, attempt, node, unsaid);
   if (!member->Reached(MemberStage::kToldToStart)) {
     return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
   }
@@ -228,7 +228,7 @@ void Gangs::GoesDown(Turn& turn, Node* node, const Cause& why) {
   for (const RunId id : state_->runs.Ids()) {
     Run* const run = state_->runs.Find(id);
     if (run == nullptr || run->attempt == nullptr || run->attempt->causes.empty()) continue;
-    if (LearnGoingDown(run->attempt.get())) WordOver(turn, run);
+    if (verdicts_.LearnGoingDown(run->attempt.get())) WordOver(turn, run);
   }
 }
 
@@ -250,7 +250,7 @@ void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
 bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.AllReturned()) return false;
-  if (!attempt.AllRanksDone() && MayChange(turn, &attempt)) {
+  if (!attempt.AllRanksDone() && verdicts_.MayChange(turn, &attempt)) {
     state_->timers.Set(Alarm::kWord, run->id(), turn.mono() + kLookAgain);
     return false;
   }
@@ -258,17 +258,9 @@ bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
   return true;
 }
 
-bool Gangs::MayChange(const Turn& turn, Attempt* attempt) const {
-  // A node that is silent for long counts as lost, and then it is not connected.
-  if (attempt->causes.AwaitsWord(state_->nodes, turn.now())) return true;
-  if (!attempt->causes.AwaitsClocks(state_->nodes)) return false;
-  if (attempt->settled_at == MonoTime{}) attempt->settled_at = turn.mono() + kWordOfPeer;
-  return turn.mono() < attempt->settled_at;
-}
-
 void Gangs::WordOver(Turn& turn, Run* run) {
   if (!run->attempt->stopping()) return StopForFailures(turn, run);
-  JudgeAgain(turn, run);
+  verdicts_.JudgeAgain(turn, run);
   FinishIfReturned(turn, run);
 }
 

@@ -56,7 +56,7 @@ void Gangs::StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration gra
   Attempt& attempt = *run->attempt;
   attempt.causes.Learn(cause);
   if (!attempt.stopping()) return BeginStop(turn, run, grace);
-  JudgeAgain(turn, run);
+  verdicts_.JudgeAgain(turn, run);
   Hasten(turn, run, grace);
   FinishIfReturned(turn, run);
 }
@@ -64,7 +64,7 @@ void Gangs::StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration gra
 void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   Attempt& attempt = *run->attempt;
   SetState(&attempt, AttemptState::kStopping);
-  TakeVerdict(turn.now(), &attempt);
+  verdicts_.TakeVerdict(turn.now(), &attempt);
   attempt.stopping_since = turn.mono();
   attempt.stop_grace = std::min(grace, run->request().stop_grace);
   state_->timers.Stop(Alarm::kWord, run->id());
@@ -84,6 +84,21 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   turn.Event(event::kRunStopping, About(attempt.ref()), attempt.record.reason,
              Wanted(attempt.record.outcome) ? Severity::kInfo : Severity::kWarning);
   Watch(run);
+}
+
+void Gangs::StopForFailures(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  if (attempt.causes.empty()) return;
+  if (attempt.stopping()) return verdicts_.JudgeAgain(turn, run);
+  const bool may_ask = !run->request().retry_exits.empty();
+  if (attempt.causes.MayBeConsequences(may_ask) && attempt.SomeRankRuns()) {
+    if (attempt.word_of_peer_until == MonoTime{}) {
+      attempt.word_of_peer_until = turn.mono() + kWordOfPeer;
+      state_->timers.Set(Alarm::kWord, run->id(), attempt.word_of_peer_until);
+    }
+    if (turn.mono() < attempt.word_of_peer_until) return;
+  }
+  BeginStop(turn, run, run->request().stop_grace);
 }
 
 void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {

@@ -4,8 +4,8 @@
 // gang_start.cc: from placement to running.
 // gang_stop.cc:  telling ranks to end.
 // gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
-// gang_causes.cc: the causes of an end (values/cause.h: which of them decides).
 // gang_fence.cc: when ranks on nodes that are gone have ended.
+// Why an attempt ends is gathered and judged in verdicts.h.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 
@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "coordinator/core/gangs/run_ledger.h"
+#include "coordinator/core/gangs/verdicts.h"
 #include "coordinator/core/policy/fit.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
@@ -35,7 +36,9 @@ struct StopOrder {
 
 class Gangs {
  public:
-  Gangs(State* state, RunLedger* ledger) : state_(state), ledger_(ledger) {}
+  Gangs(State* state, RunLedger* ledger) : state_(state), ledger_(ledger), verdicts_(state) {}
+
+  Verdicts& verdicts() { return verdicts_; }
 
   // ---- start
   // A node of the gang: its place in the table, and its share.
@@ -74,17 +77,11 @@ class Gangs {
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
-  // The node tells again how its part ended: that dates better what is known of it.
-  void ToldAgain(const Turn& turn, Run* run, const Member& member,
-                 const protocol::HeldAttempt& held);
   // The worker of the node served the attempt's rendezvous store, which died with it, so long ago
   // or longer.
   void StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
-  // The cause that the halt is; nothing if the node did not end the attempt by itself.
-  std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
-                               const protocol::Halt& halt) const;
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
   // (MayBeConsequences), the other ranks first have kWordOfPeer, counted from the first failure, to
   // end by themselves. The reason is that a rank that closes its connections before it ends is
@@ -141,22 +138,6 @@ class Gangs {
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
-  void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
-  // The stop may have ended a rank that had failed before, as its last words say.
-  void LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank);
-  // Before the rank failed, its node had not heard others of its gang for a while. Does nothing
-  // where a doubt or a stop explains that.
-  void LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
-                  const protocol::Apart& apart);
-  // Adds the cause that a node's connection carried nothing, if that explains all complaints so
-  // far.
-  void LearnHeldUp(Now now, Attempt* attempt);
-  // Adds the cause that a PC went down, and returns true, if the deciding rank may have answered
-  // its SIGTERM.
-  bool LearnGoingDown(Attempt* attempt);
-  // Writes down the verdict from the causes. Returns whether it has changed.
-  bool TakeVerdict(Now now, Attempt* attempt);
-  void JudgeAgain(Turn& turn, Run* run);
   // Nodes of a stopping attempt that are still preparing have none of its ranks, whatever delays
   // them. Gives them back without waiting for them.
   void LeaveUnstarted(Turn& turn, Run* run);
@@ -174,8 +155,6 @@ class Gangs {
   // Ends the attempt, and returns true, if every node has returned its devices and the verdict is
   // final.
   bool FinishIfReturned(Turn& turn, Run* run);
-  // Whether a node may still say something that changes the verdict.
-  bool MayChange(const Turn& turn, Attempt* attempt) const;
   void Finish(Turn& turn, Run* run);
   // Every rank has exited 0. If devices do not come back now, something that was left behind holds
   // them.
@@ -184,6 +163,7 @@ class Gangs {
 
   State* state_;
   RunLedger* ledger_;
+  Verdicts verdicts_;
 };
 
 }  // namespace hpc::coordinator

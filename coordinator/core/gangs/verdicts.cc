@@ -1,5 +1,5 @@
-// Gathers the causes of an attempt's end. Which of them decides is said by Deciding() in
-// values/cause.h.
+#include "coordinator/core/gangs/verdicts.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,6 @@
 #include "common/telling_line.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
-#include "coordinator/core/gangs/gangs.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -57,8 +56,8 @@ absl::Duration CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Momen
 
 }  // namespace
 
-std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
-                                    const std::string& node, const protocol::Halt& halt) const {
+std::optional<Cause> Verdicts::CauseOf(const Turn& turn, const Attempt& attempt,
+                                       const std::string& node, const protocol::Halt& halt) const {
   if (halt.kind == protocol::HaltKind::kNone) return std::nullopt;
   const NodeClock& clock = state_->nodes.Find(node)->clock;
   Moment halted = clock.Before(halt.ago, halt.within, turn.mono());
@@ -76,7 +75,7 @@ std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
   return cause;
 }
 
-void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) {
+void Verdicts::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) {
   Attempt& attempt = *run->attempt;
   const Cause failure = FailureOf(rank, ended, run->request().retry_exits);
   attempt.causes.Add(failure);
@@ -88,7 +87,7 @@ void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) 
   attempt.causes.Learn(lost);
 }
 
-void Gangs::LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank) {
+void Verdicts::LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank) {
   Attempt& attempt = *run->attempt;
   if (!rank.exit->signal || rank.exit->traceback.empty()) return;
   RankRecord failed = rank;
@@ -102,8 +101,8 @@ void Gangs::LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank) {
   JudgeAgain(turn, run);
 }
 
-void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
-                       const protocol::Apart& apart) {
+void Verdicts::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
+                          const protocol::Apart& apart) {
   const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
   Moment parted = clock.Before(apart.until, apart.from - apart.until, turn.mono());
   if (attempt->stopping() && parted.when.earliest >= attempt->stopping_since) return;
@@ -121,8 +120,8 @@ void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& ran
   attempt->causes.AddOnce(std::move(cause));
 }
 
-void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
-                      const protocol::HeldAttempt& held) {
+void Verdicts::ToldAgain(const Turn& turn, Run* run, const Member& member,
+                         const protocol::HeldAttempt& held) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member.placement.node;
   const NodeClock& clock = state_->nodes.Find(node)->clock;
@@ -142,7 +141,7 @@ void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
 // If all failures so far are complaints about a peer, and nothing passed between the coordinator
 // and a node of the gang at that time, that silence is the cause. It may be shorter than a lease,
 // since programs have time limits of their own.
-void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
+void Verdicts::LearnHeldUp(Now now, Attempt* attempt) {
   if (attempt->members.size() < 2 || !attempt->causes.AllComplainOfPeers()) return;
   const Window complained = attempt->causes.Deciding().when;
   const bool met = attempt->rendezvous && !attempt->rendezvous->arrivals.empty();
@@ -165,7 +164,7 @@ void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
   }
 }
 
-bool Gangs::LearnGoingDown(Attempt* attempt) {
+bool Verdicts::LearnGoingDown(Attempt* attempt) {
   const Cause& failure = attempt->causes.Deciding();
   const Node* const node = state_->nodes.Find(failure.node);
   if (!failure.may_answer_sigterm || node == nullptr || !node->went_down) return false;
@@ -178,7 +177,7 @@ bool Gangs::LearnGoingDown(Attempt* attempt) {
   return true;
 }
 
-bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
+bool Verdicts::TakeVerdict(Now now, Attempt* attempt) {
   LearnHeldUp(now, attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
   LearnGoingDown(attempt);
@@ -202,7 +201,7 @@ bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   return true;
 }
 
-void Gangs::JudgeAgain(Turn& turn, Run* run) {
+void Verdicts::JudgeAgain(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.stopping()) return;
   if (!TakeVerdict(turn.now(), &attempt)) return;
@@ -211,19 +210,12 @@ void Gangs::JudgeAgain(Turn& turn, Run* run) {
   turn.Save(run->record);
 }
 
-void Gangs::StopForFailures(Turn& turn, Run* run) {
-  Attempt& attempt = *run->attempt;
-  if (attempt.causes.empty()) return;
-  if (attempt.stopping()) return JudgeAgain(turn, run);
-  const bool may_ask = !run->request().retry_exits.empty();
-  if (attempt.causes.MayBeConsequences(may_ask) && attempt.SomeRankRuns()) {
-    if (attempt.word_of_peer_until == MonoTime{}) {
-      attempt.word_of_peer_until = turn.mono() + kWordOfPeer;
-      state_->timers.Set(Alarm::kWord, run->id(), attempt.word_of_peer_until);
-    }
-    if (turn.mono() < attempt.word_of_peer_until) return;
-  }
-  BeginStop(turn, run, run->request().stop_grace);
+bool Verdicts::MayChange(const Turn& turn, Attempt* attempt) const {
+  // A node that is silent for long counts as lost, and then it is not connected.
+  if (attempt->causes.AwaitsWord(state_->nodes, turn.now())) return true;
+  if (!attempt->causes.AwaitsClocks(state_->nodes)) return false;
+  if (attempt->settled_at == MonoTime{}) attempt->settled_at = turn.mono() + kWordOfPeer;
+  return turn.mono() < attempt->settled_at;
 }
 
 }  // namespace hpc::coordinator
