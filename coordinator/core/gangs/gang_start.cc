@@ -76,9 +76,21 @@ std::unique_ptr<Attempt> MakeAttempt(const Turn& turn, AttemptRef ref,
   return attempt;
 }
 
+// A run that has run goes on elsewhere, and none of its nodes comes along. The folder for its
+// checkpoints is one of each node, unless the user has named another.
+std::string LeftBehind(const Run& run, const std::vector<Gangs::Seat>& seats) {
+  const std::vector<std::string>& last = run.last_nodes;
+  const bool stays = std::any_of(seats.begin(), seats.end(), [&](const Gangs::Seat& seat) {
+    return std::find(last.begin(), last.end(), seat.node->name()) != last.end();
+  });
+  if (last.empty() || stays || run.record.started_at == absl::InfinitePast()) return "";
+  return absl::StrCat("; what it has saved in $HPC_CHECKPOINT_DIR stays on ", JoinWords(last));
+}
+
 }  // namespace
 
-void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& reason) {
+void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& chosen) {
+  const std::string reason = chosen + LeftBehind(*run, seats);
   run->record.attempts = std::max(run->record.attempts, run->taken_attempt) + 1;
   const AttemptRef ref{run->id(), run->record.attempts};
   run->attempt = MakeAttempt(turn, ref, seats);

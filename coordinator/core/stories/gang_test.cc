@@ -14,6 +14,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
@@ -258,6 +259,19 @@ TEST(GangTest, StoreIsHostedByTheWorkerUnlessATorchCannotBeItsClient) {
   EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
   EXPECT_EQ(c.attempt(run).master_addr, "10.0.0.pc1");
   EXPECT_EQ(c.attempt(run).master_port, 29500);
+}
+
+TEST(GangTest, ARunThatMovesSaysThatItsCheckpointsStay) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  const std::string before = c.attempt(run).placement_reason;
+  EXPECT_THAT(before, Not(HasSubstr("stays on")));
+  ASSERT_OK(c.Reclaim("pc1"));
+  c.AllReturned(run);
+  EXPECT_THAT(c.attempt(run).placement_reason,
+              HasSubstr("; what it has saved in $HPC_CHECKPOINT_DIR stays on pc1"));
 }
 
 TEST(GangTest, ASingleRankServesItsStoreItself) {
