@@ -15,6 +15,16 @@ void AddUnlessIgnored(int signal, sigset_t* set) {
   if (action.sa_handler != SIG_IGN) sigaddset(set, signal);
 }
 
+// Ends the process as if the signal had never been blocked.
+void EndBy(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  std::raise(signal);
+}
+
 }  // namespace
 
 Interrupts::Interrupts(std::function<void(int, int)> handle) {
@@ -22,6 +32,7 @@ Interrupts::Interrupts(std::function<void(int, int)> handle) {
   sigemptyset(&set);
   AddUnlessIgnored(SIGINT, &set);
   AddUnlessIgnored(SIGTERM, &set);
+  AddUnlessIgnored(SIGHUP, &set);
   signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.ok() || !stop_.ok()) return;
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -40,10 +51,19 @@ void Interrupts::Watch(const std::function<void(int, int)>& handle) {
   while (true) {
     poll(fds, 2, -1);
     if (fds[1].revents != 0) return;
+    bool hung_up = false;
     signalfd_siginfo info = {};
     while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-      handle(++count, static_cast<int>(info.ssi_signo));
+      // The kernel gives it first, whichever came first.
+      if (info.ssi_signo == SIGHUP) {
+        hung_up = true;
+      } else {
+        handle(++count, static_cast<int>(info.ssi_signo));
+      }
     }
+    if (!hung_up) continue;
+    if (count == 0) EndBy(SIGHUP);
+    handle(++count, SIGHUP);
   }
 }
 
