@@ -121,12 +121,18 @@ void AddTorchrun(const protocol::Prepare& prepare, int32_t local_rank, Variables
 
 // The variables by which a launcher that is run as the command finds its peers: torchrun reads
 // PET_*, Lightning and others read the plain names.
-void AddPerNode(const protocol::Prepare& prepare, size_t gpus, Variables* out) {
+//
+// torchrun's c10d rendezvous asks whether the name of its host is this PC's, and tells its peers
+// that name. On Debian it means 127.0.1.1. So it is told who the host is, and by which address this
+// PC is reached.
+void AddPerNode(const protocol::Prepare& prepare, const LocalFacts& facts, Variables* out) {
   out->Launcher("NODE_RANK", prepare.node_rank);
   out->Launcher("NNODES", prepare.peers.size());
   out->Launcher("PET_NNODES", prepare.peers.size());
   out->Launcher("PET_NODE_RANK", prepare.node_rank);
-  out->Launcher("PET_NPROC_PER_NODE", std::max<size_t>(1, gpus));
+  out->Launcher("PET_NPROC_PER_NODE", std::max<size_t>(1, facts.gpus.size()));
+  out->Launcher("PET_LOCAL_ADDR", facts.address);
+  out->Launcher("PET_RDZV_CONF", prepare.node_rank == 0 ? "is_host=1" : "is_host=0");
 }
 
 void AddOurs(const protocol::Prepare& prepare, const LocalFacts& facts, int32_t rank,
@@ -136,6 +142,7 @@ void AddOurs(const protocol::Prepare& prepare, const LocalFacts& facts, int32_t 
   out->Launcher("HPC_RUN_NAME", prepare.run_name);
   out->Launcher("HPC_EXPERIMENT", prepare.experiment);
   out->Launcher("HPC_NODE", facts.node);
+  out->Launcher("HPC_ADDRESS", facts.address);
   out->Launcher("HPC_RESTART_COUNT", prepare.restart_count);
   out->Launcher("HPC_RUN_DIR", facts.run_dir);
   out->Launcher("HPC_CHECKPOINT_DIR", CheckpointDir(facts.run_dir));
@@ -217,7 +224,7 @@ RankPrograms MakeRankPrograms(const protocol::Prepare& prepare, const LocalFacts
     if (prepare.mode == protocol::LaunchMode::kTorchrun) {
       AddTorchrun(prepare, local_rank, &variables);
     } else {
-      AddPerNode(prepare, facts.gpus.size(), &variables);
+      AddPerNode(prepare, facts, &variables);
     }
     AddOurs(prepare, facts, rank, &variables);
     AddDevices(facts, &variables);

@@ -79,6 +79,7 @@ TEST(RankEnvironmentTest, GivesOurOwnVariables) {
         "PYTHONPATH=/usr/share/hpcctl/python"}) {
     EXPECT_THAT(env, Contains(expected));
   }
+  EXPECT_THAT(env, Contains("HPC_ADDRESS=" + GpuNode().address));
   EXPECT_THAT(env, Not(Contains(StartsWith("HPC_PARAMS_FILE="))));
 }
 
@@ -266,10 +267,11 @@ TEST(RankEnvironmentTest, PerNodeModeLeavesTheRanksToTheCommand) {
   prepare.ranks = 1;
   prepare.first_rank = 1;
   const std::vector<std::string> env = Env(prepare, GpuNode());
-  for (const char* expected :
-       {"NODE_RANK=1", "NNODES=2", "PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=2"}) {
+  for (const char* expected : {"NODE_RANK=1", "NNODES=2", "PET_NNODES=2", "PET_NODE_RANK=1",
+                               "PET_NPROC_PER_NODE=2", "PET_RDZV_CONF=is_host=0"}) {
     EXPECT_THAT(env, Contains(expected));
   }
+  EXPECT_THAT(env, Contains("PET_LOCAL_ADDR=" + GpuNode().address));
   for (const char* prefix : {"RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "TORCHELASTIC_RUN_ID="}) {
     EXPECT_THAT(env, Not(Contains(StartsWith(prefix))));
   }

@@ -144,7 +144,13 @@ TEST_P(ContainmentTest, RanksDieWithASupervisorThatIsKilled) {
   EXPECT_FALSE(rig.Saw<AllGone>());
   EXPECT_OK(KillLeftovers(rig.spec.name, rig.spec.dir, {}));
   EXPECT_FALSE(evil.Lives(rank));
-  rig.RunUntil("the end of all", [&] { return evil.Ended(); });
+  rig.RunUntil("the end of all", [&] {
+    // Without a cgroup one look may miss a process that is always another one.
+    if (kind() == "subreaper") {
+      EXPECT_OK(KillLeftovers(rig.spec.name, rig.spec.dir, {}));
+    }
+    return evil.Ended();
+  });
 }
 
 TEST_P(ContainmentTest, WhatSurvivesSigkillIsNamedUntilItIsGone) {
