@@ -88,6 +88,24 @@ std::optional<absl::Duration> ParseClockForm(absl::string_view text) {
   return absl::Seconds(seconds);
 }
 
+// Days and a time of day, as Slurm has it: "1-12", "1-12:00", "1-12:00:00".
+std::optional<absl::Duration> ParseDayForm(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('-', 1));
+  if (parts.size() != 2 || parts[0].empty() || parts[0].size() > 6) return std::nullopt;
+  int64_t days = 0;
+  if (!std::all_of(parts[0].begin(), parts[0].end(), absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(parts[0], &days)) {
+    return std::nullopt;
+  }
+  std::string clock(parts[1]);
+  for (auto colons = std::count(clock.begin(), clock.end(), ':'); colons < 2; ++colons) {
+    clock += ":00";
+  }
+  const auto rest = ParseClockForm(clock);
+  if (!rest || *rest >= absl::Hours(24)) return std::nullopt;
+  return absl::Hours(24 * days) + *rest;
+}
+
 std::optional<absl::Duration> ParseUnitForm(absl::string_view text) {
   absl::Duration total;
   while (!text.empty()) {
@@ -212,7 +230,9 @@ std::string ToValidUtf8(absl::string_view bytes) {
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
   std::optional<absl::Duration> parsed;
   double seconds = 0;
-  if (absl::StrContains(text, ':')) {
+  if (absl::StrContains(text, '-')) {
+    parsed = ParseDayForm(text);
+  } else if (absl::StrContains(text, ':')) {
     parsed = ParseClockForm(text);
   } else if (!text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text.back()))) {
     if (text.find_first_not_of("0123456789.") == absl::string_view::npos &&

@@ -87,11 +87,15 @@ TEST(ParseDurationTest, ReadsTheFormsThatPeopleType) {
   EXPECT_EQ(*ParseDuration("1d"), absl::Hours(24));
   EXPECT_EQ(*ParseDuration("2:05"), absl::Seconds(125));
   EXPECT_EQ(*ParseDuration("1:00:00"), absl::Hours(1));
+  EXPECT_EQ(*ParseDuration("1-00:00:00"), absl::Hours(24));
+  EXPECT_EQ(*ParseDuration("2-12"), absl::Hours(60));
+  EXPECT_EQ(*ParseDuration("0-1:30"), absl::Minutes(90));
 }
 
 TEST(ParseDurationTest, RefusesTheRestAndShowsTheForms) {
-  for (const char* text : {"", "banana", "-5", "0", "5x", "1:60", "1:", "h", "1h-2m", "1..5s",
-                           "inf", "nan", "1e300", "99999999999999d", "1 h"}) {
+  for (const char* text :
+       {"", "banana", "-5", "1-", "1-24", "1-2-3", "x-1", "0", "5x", "1:60", "1:", "h", "1h-2m",
+        "1..5s", "inf", "nan", "1e300", "99999999999999d", "1 h"}) {
     EXPECT_THAT(ParseDuration(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1h30m")))
         << text;

@@ -102,12 +102,13 @@ class BadInputTest(ClusterTest):
         self.refused("run", "--priority", "high", "--", "true", says=["high"])
         self.refused("lgos", "1", says=["lgos", "logs"])
         self.refused("run", "--nodelsit", "pc1", "--", "true", says=["--nodelsit", "--nodelist"])
-        self.refused("cancel", "banana", says=["banana"])
         self.refused("show", says=["RUN"])
 
     def test_what_the_coordinator_does_not_know_is_named(self):
         self.refused("show", "999", code=121, says=["999"])
         self.refused("cancel", "999", code=121, says=["999"])
+        self.refused("cancel", "banana", code=121, says=["banana"])
+        self.refused("cancel", "0", says=["at least 1"])
         self.refused("reclaim", "pc9", code=121, says=["pc9", "pc1"])
         self.refused("run", "--after", "999", "--", "true", code=121, says=["999"])
 
@@ -311,6 +312,21 @@ class ReconnectTest(unittest.TestCase):
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(5), 123)
 
+    def test_a_terminal_that_closes_with_ctrl_c_does_not_keep_the_cancel_from_being_heard(self):
+        for again in range(3):
+            client = self.cluster.start("run", "--", "sh", "-c", "echo up; sleep 1000")
+            eventually(lambda: "up" in client.output(), "the rank runs")
+            client.signal(signal.SIGINT)
+            client.signal(signal.SIGHUP)
+            client.wait(10)
+            self.assertTrue(self.cluster.json("runs")[0]["cancel_requested"], again)
+        alone = self.cluster.start("run", "--", "sh", "-c", "echo up; sleep 1000")
+        eventually(lambda: "up" in alone.output(), "the rank runs")
+        alone.signal(signal.SIGHUP)
+        self.assertEqual(alone.wait(10), -signal.SIGHUP)
+        self.assertFalse(self.cluster.json("runs")[0]["cancel_requested"])
+        self.cluster.hpcctl("cancel", "last")
+
     def test_ctrl_c_is_a_keyboard_interrupt_and_a_cancel_is_sigterm(self):
         code = ("import signal, sys, time\n"
                 "signal.signal(signal.SIGTERM, lambda *_: sys.exit('told'))\n"
@@ -330,6 +346,17 @@ class ReconnectTest(unittest.TestCase):
         self.cluster.hpcctl("wait", run, check=False)
         said = self.cluster.hpcctl("logs", run)
         self.assertIn("told", said.stdout + said.stderr)
+
+    def test_a_run_is_known_by_its_name_and_the_last_one_as_such(self):
+        first = self.cluster.submit("--name", "digits", "--", "echo", "one")
+        last = self.cluster.submit("--name", "letters", "--", "echo", "two")
+        self.cluster.hpcctl("wait", "digits", "last")
+        self.assertEqual(self.cluster.hpcctl("logs", "digits").stdout, "one\n")
+        self.assertEqual(self.cluster.hpcctl("logs", "last").stdout, "two\n")
+        self.assertIn(f"run {first}:", self.cluster.hpcctl("why", "digits").stdout)
+        self.assertIn(f"run {last}:", self.cluster.hpcctl("why", "last").stdout)
+        none = self.cluster.hpcctl("show", "digitz", check=False)
+        self.assertIn("no run has the name or number 'digitz'", none.stderr)
 
     def test_a_run_may_have_a_stop_signal_of_its_own(self):
         run = self.cluster.submit("--stop-signal", "usr1", "--", "sh", "-c",

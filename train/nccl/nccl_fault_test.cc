@@ -122,10 +122,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ncclAllReduce 2 fail 1", " 1", "rank 1 cannot begin collective 8, all_reduce 'e'"},
         Case{"ncclReduceScatter 1 fail 1", " 1",
              "rank 1 cannot begin collective 5, reduce_scatter 'b' of float[3000]: ncclReduce"},
-        Case{"ncclReduceScatter 1 async 2", "", "collective 5, reduce_scatter 'b' of float[3000]"},
+        // What comes later may be seen while an earlier collective is still being waited for.
+        Case{"ncclReduceScatter 1 async 2", "", "a connection between two of them broke"},
         Case{"ncclReduceScatter 1 hang", "", "collective 5, reduce_scatter 'b'", kDeadline},
         Case{"ncclAllGather 1 fail 1", " 1", "rank 1 cannot begin collective 6, all_gather 'c'"},
-        Case{"ncclAllGather 1 async 1", " 1", "collective 6, all_gather 'c' of float[3000]"},
+        Case{"ncclAllGather 1 async 1", " 1", "rank 1 failed in collective "},
         Case{"ncclAllGather 1 never", "", "collective 6, all_gather 'c'", kDeadline},
         Case{"ncclBroadcast 1 fail 1", " 1", "rank 1 cannot begin collective 7, broadcast 'd'"},
         Case{"ncclBroadcast 1 fail 6", "", "(rank 1 saw: ncclBroadcast: remote process exited"},

@@ -32,6 +32,17 @@ constexpr Word kCommands[] = {
 constexpr absl::string_view kNodesOption = "-N says how many nodes.";
 constexpr absl::string_view kRanksOption = "--ranks-per-node says how many processes on each node.";
 constexpr absl::string_view kGpusOption = "--gpus-per-node says how many GPUs of each node.";
+constexpr absl::string_view kOutput =
+    "The output is kept, and 'hpcctl logs RUN' shows it; '> FILE' behind the command writes it "
+    "here.";
+constexpr absl::string_view kPartition =
+    "There are no partitions: --nodelist and --exclude choose nodes, and --gpus-per-node says what "
+    "they must have.";
+constexpr absl::string_view kArray = "'hpcctl submit FILE' queues one run for each line of a file.";
+constexpr absl::string_view kShared =
+    "Cores and memory are not divided: the ranks on a node share all of it. Leave it out.";
+constexpr absl::string_view kNoAccounts = "Nobody is charged for runs. Leave it out.";
+constexpr absl::string_view kNoTerminal = "Ranks have no terminal. Leave it out.";
 
 constexpr Word kRunOptions[] = {
     {"-n", kNodesOption},
@@ -55,6 +66,34 @@ constexpr Word kRunOptions[] = {
     {"-D", "--workdir names the directory."},
     {"--chdir", "--workdir names the directory."},
     {"--export", "--env K=V sets a variable, --env-all copies all."},
+    {"-o", kOutput},
+    {"--output", kOutput},
+    {"-e", kOutput},
+    {"--error", kOutput},
+    {"-p", kPartition},
+    {"--partition", kPartition},
+    {"-a", kArray},
+    {"--array", kArray},
+    {"-c", kShared},
+    {"--cpus-per-task", kShared},
+    {"--mem", kShared},
+    {"--mem-per-cpu", kShared},
+    {"--mem-per-gpu", kShared},
+    {"--exclusive",
+     "A run has its GPUs for itself, and without --gpus-per-node all those of its nodes."},
+    {"--nice", "--priority says who goes first."},
+    {"--requeue",
+     "A run is queued again by itself when a PC goes; --max-restarts says how often after failures "
+     "of "
+     "its own."},
+    {"--signal", "--stop-signal names the signal, and --stop-grace the time that it leaves."},
+    {"-A", kNoAccounts},
+    {"--account", kNoAccounts},
+    {"-q", kNoAccounts},
+    {"--qos", kNoAccounts},
+    {"-i", kNoTerminal},
+    {"-it", kNoTerminal},
+    {"--pty", kNoTerminal},
 };
 
 template <size_t n>

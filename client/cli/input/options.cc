@@ -18,11 +18,6 @@ namespace {
 
 constexpr size_t kHelpColumn = 32;
 
-absl::Status ReadRun(absl::string_view name, absl::string_view value, int64_t* run) {
-  HPC_ASSIGN_OR_RETURN(*run, ReadInteger(name, value, 1, std::numeric_limits<int64_t>::max()));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<int64_t> ReadInteger(absl::string_view option, absl::string_view value, int64_t min,
@@ -136,17 +131,27 @@ void Options::Argument(absl::string_view metavar, std::string* target, absl::str
                           }});
 }
 
-void Options::RunArgument(int64_t* target) {
-  positionals_.push_back(
-      {"RUN", "number of the run", true, [target](absl::string_view name, absl::string_view value) {
-         return ReadRun(name, value, target);
-       }});
+namespace {
+
+absl::Status TakeRun(absl::string_view name, absl::string_view value, std::string* run) {
+  *run = std::string(value);
+  return value.empty() ? usage::BadValue(name, "it is empty") : absl::OkStatus();
 }
 
-void Options::RunArguments(std::vector<int64_t>* target) {
-  positionals_.push_back({"RUN", "number of a run; may be given several times", true,
+}  // namespace
+
+void Options::RunArgument(std::string* target) {
+  positionals_.push_back({"RUN", "number or name of the run, or 'last'", true,
                           [target](absl::string_view name, absl::string_view value) {
-                            return ReadRun(name, value, &target->emplace_back());
+                            return TakeRun(name, value, target);
+                          }});
+}
+
+void Options::RunArguments(std::vector<std::string>* target) {
+  positionals_.push_back({"RUN", "number or name of a run, or 'last'; may be given several times",
+                          true,
+                          [target](absl::string_view name, absl::string_view value) {
+                            return TakeRun(name, value, &target->emplace_back());
                           },
                           /*repeats=*/true});
 }

@@ -76,10 +76,10 @@ class Options {
   // Declares a word that is not an option. Required ones come before optional ones.
   void Argument(absl::string_view metavar, std::string* target, absl::string_view help,
                 bool required = true);
-  // Declares an argument that is a run's number.
-  void RunArgument(int64_t* target);
-  // Declares one or more such numbers, as the last argument.
-  void RunArguments(std::vector<int64_t>* target);
+  // Declares an argument that names a run, as FindRun reads it.
+  void RunArgument(std::string* target);
+  // Declares one or more of them, as the last argument.
+  void RunArguments(std::vector<std::string>* target);
   // Takes everything after "--", untouched.
   void Program(std::vector<std::string>* target);
 

@@ -227,8 +227,20 @@ def promises_of_owner_and_power():
     yield "unplug pc2, kill coordinator, reclaim at pc2, 2, plug pc2, start coordinator"
 
 
+def after_a_doubt():
+    """A node was silent and is back. What its peers then do not hear of each other excuses nothing."""
+    for own in ("crash rank pc3", "fail rank pc3"):
+        for pc in ("pc1", "pc2"):
+            for wait in (0.5, 2):
+                yield f"kill worker {pc}, 0.3, start worker {pc}, {wait}, {own} => costs 1"
+        yield f"unplug pc2, 3, plug pc2, 2, {own} => costs 1"
+        yield f"freeze worker pc2, 4, thaw worker pc2, 2, {own} => costs 1"
+    for end in ("join pc1 to pc2, restart coordinator", "restart coordinator, join pc1 to pc2"):
+        yield f"impatient hangs: part pc1 from pc2, 2.3, {end}"
+
+
 def all_lines():
     """Each once, in an order that does not change."""
     return list(dict.fromkeys([
         *single_faults(), *crossed(), *asked(), *with_habits(), *promises_of_owner_and_power(),
-        *going_down(), *without_the_store(), *impatient(), *long_stops()]))
+        *going_down(), *without_the_store(), *impatient(), *long_stops(), *after_a_doubt()]))

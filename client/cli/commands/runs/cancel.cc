@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -19,13 +20,14 @@ class CancelCommand : public Command {
         "disk; 'hpcctl wait' waits for the end. A run that is already over is left as it is. Of\n"
         "several runs none is cancelled if one of them does not exist, and those that wait are\n"
         "cancelled first: none starts on what another of them gives back.");
-    options->RunArguments(&runs_);
+    options->RunArguments(&named_);
     options->Example("hpcctl cancel 12");
     options->Example("hpcctl cancel 12 13 14");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(runs_, FindRuns(client, named_));
     if (runs_.size() == 1) return CancelOne(session, client, runs_[0]);
     HPC_RETURN_IF_ERROR(QueuedFirst(client));
     // A run that belongs to somebody else must not save the others.
@@ -65,6 +67,7 @@ class CancelCommand : public Command {
     return kExitOk;
   }
 
+  std::vector<std::string> named_;
   std::vector<int64_t> runs_;
 };
 

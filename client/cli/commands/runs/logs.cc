@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/follow/rank_output.h"
 #include "client/cli/follow/tail_lines.h"
 #include "client/cli/input/usage_error.h"
@@ -22,7 +23,7 @@ class LogsCommand : public Command {
   void Declare(Options* options) override {
     constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
     options->Details("What was written to stderr comes on stderr.");
-    options->RunArgument(&run_);
+    options->RunArgument(&named_);
     options->Flag("-f,--follow", &follow_, "go on until the run is over");
     options->Integer("--tail", "N", &tail_, 0, kMax,
                      "only the last N lines; with -f what follows too");
@@ -42,6 +43,7 @@ class LogsCommand : public Command {
       return UsageError("--stdout-only and --stderr-only together leave nothing; give one.");
     }
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(run_, FindRun(client, named_));
     RankOutput output(session, run_, LabellingAsked());
     if (tail_) HPC_RETURN_IF_ERROR(Tail(client, &output));
     if (follow_) {
@@ -144,6 +146,7 @@ class LogsCommand : public Command {
     return absl::OkStatus();
   }
 
+  std::string named_;
   int64_t run_ = 0;
   bool follow_ = false, stdout_only_ = false, stderr_only_ = false, label_ = false,
        no_label_ = false;

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/show/listing.h"
 #include "client/cli/show/times.h"
 #include "common/status_macros.h"
@@ -15,7 +16,7 @@ class MetricsCommand : public Command {
     options->Details(
         "Every point, in the order in which it was stored. In JSON, values that are no number are\n"
         "the texts \"NaN\", \"Infinity\" and \"-Infinity\".");
-    options->RunArgument(&run_);
+    options->RunArgument(&named_);
     options->Text("--key", "K", &key_, "only this metric");
     options->Flag("--last", &last_, "of each metric the last value, the smallest and the largest");
     options->Flag("--json", &json_, "print JSON");
@@ -25,6 +26,7 @@ class MetricsCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(run_, FindRun(client, named_));
     if (last_) return Last(session, client);
     v1::ListMetricsRequest request;
     request.set_run(run_);
@@ -85,6 +87,7 @@ class MetricsCommand : public Command {
                                     run_, "' lists what it has"));
   }
 
+  std::string named_;
   int64_t run_ = 0;
   std::string key_;
   bool last_ = false, json_ = false;

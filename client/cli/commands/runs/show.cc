@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/show/run_sections.h"
 #include "common/status_macros.h"
 
@@ -14,7 +15,7 @@ class ShowCommand : public Command {
     options->Details(
         "What was asked for, every attempt with its reasons, its nodes and what they ran it with,\n"
         "its processes and how they ended, metrics, sizes of logs and the state of the code.");
-    options->RunArgument(&run_);
+    options->RunArgument(&named_);
     options->Flag("--json", &json_, "print JSON, with the variables");
     options->Flag("--diff", &diff_, "print the uncommitted changes the run was started with");
     options->Flag("--env", &env_, "list the variables that its ranks were given");
@@ -23,6 +24,7 @@ class ShowCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(run_, FindRun(client, named_));
     HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
     if (diff_) {
       session->out().Write(detail.spec().code().diff());
@@ -42,6 +44,7 @@ class ShowCommand : public Command {
   }
 
  private:
+  std::string named_;
   int64_t run_ = 0;
   bool json_ = false;
   bool diff_ = false;

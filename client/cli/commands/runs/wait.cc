@@ -3,6 +3,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/follow/run_teller.h"
 #include "common/status_macros.h"
 
@@ -17,13 +18,14 @@ class WaitCommand : public Command {
         "all,\n"
         "and exits with 0 if all succeeded, else as for the first, as they are named, that did "
         "not.");
-    options->RunArguments(&runs_);
+    options->RunArguments(&named_);
     options->Example("hpcctl wait 12");
     options->Example("hpcctl wait 12 13 14");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(runs_, FindRuns(client, named_));
     std::map<int64_t, int> codes;
     // One teller for each run of which something was told before it was over.
     std::map<int64_t, RunTeller> tellers;
@@ -43,6 +45,7 @@ class WaitCommand : public Command {
   }
 
  private:
+  std::vector<std::string> named_;
   std::vector<int64_t> runs_;
 };
 

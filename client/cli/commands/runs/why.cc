@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/show/event_lines.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -43,7 +44,7 @@ std::string Answer(const v1::WhyResponse& why, const ListingForm& form) {
 class WhyCommand : public Command {
  public:
   void Declare(Options* options) override {
-    options->Argument("RUN|NODE", &subject_, "number of a run or name of a node");
+    options->Argument("RUN|NODE", &subject_, "number or name of a run, 'last', or name of a node");
     options->Flag("--json", &json_, "print JSON");
     options->Example("hpcctl why 12");
     options->Example("hpcctl why pc2");
@@ -51,8 +52,13 @@ class WhyCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    HPC_ASSIGN_OR_RETURN(const v1::WhyResponse why, client->Why(subject_));
-    session->out().Write(Answer(why, FormFor(session->out(), json_, 0)));
+    absl::StatusOr<v1::WhyResponse> why = client->Why(subject_);
+    if (absl::IsNotFound(why.status())) {  // it is neither a number nor a node
+      if (const auto run = FindRun(client, subject_); run.ok())
+        why = client->Why(absl::StrCat(*run));
+    }
+    HPC_RETURN_IF_ERROR(why.status());
+    session->out().Write(Answer(*why, FormFor(session->out(), json_, 0)));
     return kExitOk;
   }
 

@@ -1,0 +1,24 @@
+// A run as a person names it.
+#ifndef HPC_CLIENT_CLI_FIND_RUN_H_
+#define HPC_CLIENT_CLI_FIND_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/api.h"
+
+namespace hpc::client {
+
+// Returns the number of a run: of the one with that number, which need not exist; of the caller's
+// newest run if `typed` is "last"; or of the newest run that has this name. NotFound: there is none
+// among the newest thousand.
+absl::StatusOr<int64_t> FindRun(Client* client, const std::string& typed);
+// Does the same for each, in the same order.
+absl::StatusOr<std::vector<int64_t>> FindRuns(Client* client,
+                                              const std::vector<std::string>& typed);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_FIND_RUN_H_
