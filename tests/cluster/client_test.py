@@ -262,6 +262,7 @@ class ReconnectTest(unittest.TestCase):
             "i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done\n")
         client = self.cluster.start("run", "-N", 2, "--", script)
         eventually(lambda: "line 5" in client.output(), "output flows")
+        eventually(lambda: self.cluster.json("runs")[0]["state"] == "running", "all ranks run")
         self.cluster.restart_coordinator()
         self.assertEqual(client.wait(30), 0, client.output())
         out = client.output()

@@ -166,7 +166,9 @@ void Supervisor::Terminate(int32_t number) {
   protocol::RankExit exit{code, std::nullopt, false, "", ""};
   if (code == 143) exit = {std::nullopt, 15, false, "", ""};
   exit.catches_sigterm = code != 143;
-  Later(context_->random.Between({}, absl::Milliseconds(500)), [this, number, exit] {
+  // A process that does not catch it ends at once.
+  const absl::Duration longest = absl::Milliseconds(exit.catches_sigterm ? 500 : 1);
+  Later(context_->random.Between({}, longest), [this, number, exit] {
     if (!ranks_[number].ended) census_->blame().Interrupted(prepare_.ref);
     End(number, exit);
   });
@@ -215,9 +217,11 @@ void Supervisor::WatchFence() {
     if (context_->now() < fence_) return WatchFence();
     if (context_->Bugged(Bug::kNoFencing) || context_->Bugged(Bug::kNoSupervisorLease)) return;
     context_->trace.Note("    ", node_, ": fences ", prepare_.ref.ToString());
-    stopping_ = true;
-    census_->blame().Harmed(prepare_.ref, "its fence");
-    Record(StopBegan{"fenced"});
+    if (phase_ < Phase::kStopping) {  // else the stop that is under way only ends sooner
+      stopping_ = true;
+      census_->blame().Harmed(prepare_.ref, "its fence");
+      Record(StopBegan{"fenced"});
+    }
     BeginKill();
   });
 }
