@@ -88,12 +88,11 @@ bool IsOther(absl::string_view launcher) {
 std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
   const std::string nodes = NodesOption(spec);
   const std::string leave_out =
-      absl::StrCat("eave ", launcher,
-                   " and its options out, since hpcctl starts the ranks as it does: 'hpcctl run ",
-                   nodes, "-- python train.py'");
-  if (IsOther(launcher)) return absl::StrCat("L", leave_out);
+      absl::StrCat("leave ", launcher, " and its options out, since hpcctl starts the ranks as it ",
+                   "does: 'hpcctl run ", nodes, "-- python train.py'");
+  if (IsOther(launcher)) return absl::StrCat("Instead, ", leave_out);
   return absl::StrCat("Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
-                      " ...' for one on each node; or l", leave_out,
+                      " ...' for one on each node; or ", leave_out,
                       ", with --legacy-local-rank if the script wants --local_rank");
 }
 

@@ -66,7 +66,7 @@ TEST(LauncherCheckTest, LaunchersThatFindTheirPeersInTheirOwnWayAreBestLeftOut) 
   const absl::Status status = CheckLauncher(Typed(2, 2, "accelerate launch train.py"));
   EXPECT_TRUE(IsUsageError(status));
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("Leave accelerate launch and its options out"),
+              AllOf(HasSubstr("leave accelerate launch and its options out"),
                     HasSubstr("'hpcctl run -N 2 -- python train.py'"), Not(HasSubstr("per-node"))));
 }
 

@@ -26,8 +26,7 @@ constexpr size_t kMaxProgram = (128 << 10) - 1;
 
 constexpr std::array kShells = {"sh", "bash", "dash", "zsh", "ksh"};
 
-// The place of the first word that is the program's own, behind "-" or "-s", which is marked by
-// `marker`. nullopt: the words name a program.
+// Where the program belongs among the words of a command, in place of "-" or "-s" if that is there.
 struct Place {
   size_t options_end = 0;  // behind the interpreter's options, without the marker
   size_t arguments = 0;    // of the program's arguments
