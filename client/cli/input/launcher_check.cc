@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "client/cli/input/interpreters.h"
 #include "client/cli/input/run_options.h"
 #include "client/cli/input/usage_error.h"
 
@@ -21,11 +22,8 @@ constexpr std::array kModules = {"torch.distributed.run", "torch.distributed.lau
 // Launchers that find their peers in ways of their own, and so are best left out.
 constexpr std::array kOthers = {"accelerate launch", "deepspeed", "horovodrun", "mpiexec",
                                 "mpirun"};
-constexpr std::array kShells = {"sh", "bash", "dash", "zsh", "ksh"};
 // The options by which torchrun is told where its peers are, with "-" or "_" between words.
 constexpr std::array kRendezvous = {"--rdzv", "--nnodes", "--node", "--master"};
-
-absl::string_view FileName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsModule(absl::string_view name) {
   return std::find(kModules.begin(), kModules.end(), name) != kModules.end();
@@ -155,7 +153,7 @@ std::string LauncherInScript(absl::string_view script) {
 std::string ScriptOf(const CommandWords& command) {
   if (command.empty()) return "";
   const absl::string_view program = FileName(command[0]);
-  if (std::find(kShells.begin(), kShells.end(), program) == kShells.end()) return command[0];
+  if (!IsShell(program)) return command[0];
   const auto script = std::find_if(command.begin() + 1, command.end(), [](const std::string& word) {
     return !absl::StartsWith(word, "-");
   });

@@ -18,6 +18,11 @@ namespace {
 
 constexpr size_t kHelpColumn = 32;
 
+absl::Status TakeRun(absl::string_view name, absl::string_view value, std::string* run) {
+  *run = std::string(value);
+  return value.empty() ? usage::BadValue(name, "it is empty") : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> ReadInteger(absl::string_view option, absl::string_view value, int64_t min,
@@ -130,15 +135,6 @@ void Options::Argument(absl::string_view metavar, std::string* target, absl::str
                             return AsUsageError(CheckText(name, value));
                           }});
 }
-
-namespace {
-
-absl::Status TakeRun(absl::string_view name, absl::string_view value, std::string* run) {
-  *run = std::string(value);
-  return value.empty() ? usage::BadValue(name, "it is empty") : absl::OkStatus();
-}
-
-}  // namespace
 
 void Options::RunArgument(std::string* target) {
   positionals_.push_back({"RUN", "number or name of the run, or 'last'", true,

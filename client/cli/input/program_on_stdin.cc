@@ -4,14 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
+#include <cstring>
 #include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "client/cli/input/interpreters.h"
 #include "client/cli/input/usage_error.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -24,27 +23,11 @@ using Argv = std::vector<std::string>;
 // The longest argument that Linux takes.
 constexpr size_t kMaxProgram = (128 << 10) - 1;
 
-constexpr std::array kShells = {"sh", "bash", "dash", "zsh", "ksh"};
-
 // Where the program belongs among the words of a command, in place of "-" or "-s" if that is there.
 struct Place {
   size_t options_end = 0;  // behind the interpreter's options, without the marker
   size_t arguments = 0;    // of the program's arguments
 };
-
-std::string FileName(absl::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-// "python", "python3", "python3.11".
-bool IsPython(absl::string_view name) {
-  return absl::ConsumePrefix(&name, "python") &&
-         name.find_first_not_of("0123456789.") == absl::string_view::npos;
-}
-
-bool IsShell(absl::string_view name) {
-  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
-}
 
 std::optional<Place> PlaceForPython(const Argv& command) {
   for (size_t i = 1; i < command.size(); ++i) {
@@ -78,7 +61,7 @@ std::optional<Place> PlaceForShell(const Argv& command) {
 
 std::optional<Place> PlaceIn(const Argv& command) {
   if (command.empty()) return std::nullopt;
-  const std::string name = FileName(command[0]);
+  const absl::string_view name = FileName(command[0]);
   if (IsPython(name)) return PlaceForPython(command);
   return IsShell(name) ? PlaceForShell(command) : std::nullopt;
 }
@@ -93,8 +76,8 @@ Argv WithProgram(const Argv& command, const std::string& program) {
   with.insert(with.end(), {"-c", program});
   if (place.arguments == command.size()) return with;
   // A shell takes the first word behind the program as its own name.
-  const std::string name = FileName(command[0]);
-  if (IsShell(name)) with.push_back(name);
+  const absl::string_view name = FileName(command[0]);
+  if (IsShell(name)) with.emplace_back(name);
   with.insert(with.end(), command.begin() + static_cast<std::ptrdiff_t>(place.arguments),
               command.end());
   return with;

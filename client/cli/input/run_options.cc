@@ -190,8 +190,9 @@ std::vector<RunOption> Scheduling() {
        "end it so long after its start (90s, 30m, 2h, 1:30:00; a number is seconds); each attempt "
        "has all of it",
        "Time limit", Of(&Spec::time_limit_ms, &Spec::set_time_limit_ms)},
-      {"--max-restarts", "K", Form::kNumber, "start it again after so many failures (default 0)",
-       "Max restarts", Of(&Spec::max_restarts, &Spec::set_max_restarts), 0, kMaxCount},
+      {"--max-restarts", "K", Form::kNumber,
+       "start it again when it fails by itself, so many times at most (default 0)", "Max restarts",
+       Of(&Spec::max_restarts, &Spec::set_max_restarts), 0, kMaxCount},
       Own("--retry-exit", "retry_exits", "CODE", Form::kNumbers,
           "start it again after this exit code, at no cost; as 75; repeatable", AddRetryExit),
       {"--stop-grace", "30s", Form::kSpan, "from asking it to end to ending it (default 30s)",

@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "client/cli/input/interpreters.h"
 
 namespace hpc::client {
 namespace {
@@ -57,18 +57,12 @@ std::string VirtualEnvironment(const Environment& environment) {
   return "";
 }
 
-// Returns whether `command` is "python", "python3", "python3.11" or the like, which is found by
-// PATH.
-bool IsBarePython(absl::string_view command) {
-  return absl::ConsumePrefix(&command, "python") &&
-         command.find_first_not_of("0123456789.") == absl::string_view::npos;
-}
-
 std::string InterpreterHint(const v1::Run& run, const Environment& environment) {
   if (run.command().empty()) return "";
   const std::string& python = run.command(0);
   const std::string folder = VirtualEnvironment(environment);
-  if (!IsBarePython(python) || folder.empty()) return "";
+  // Without a folder it is found by PATH.
+  if (!IsPython(python) || folder.empty()) return "";
   const bool lacks = absl::StrContains(run.reason(), "No module named") ||
                      absl::StrContains(run.reason(), "was not found in PATH");
   if (!lacks) return "";

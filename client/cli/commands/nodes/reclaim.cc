@@ -14,7 +14,7 @@ class ReclaimCommand : public Command {
     options->Details(
         "What runs there is asked to end, and ended after the grace; its runs are queued again,\n"
         "which does not count as their failure. Nothing is placed there until the PC is lent.\n"
-        "Given again, it changes the time and the reason, and a shorter grace counts at once.");
+        "Given again, it changes the time and the reason, and a shorter --grace counts at once.");
     options->Argument("NODE", &node_, "name of the PC");
     options->Duration("--for", "2h", &for_, "lend it again by itself after so long");
     options->Text("--reason", "TEXT", &reason_, "shown to those whose runs must wait");
