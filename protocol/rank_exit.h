@@ -23,6 +23,9 @@ struct RankExit {
   bool operator==(const RankExit&) const = default;
 };
 
+// Nodes of a gang that do not hear each other for less than this are not apart.
+inline constexpr absl::Duration kApart = absl::Seconds(1);
+
 // A time in which a node did not hear all others of its gang, counted back from a report.
 struct Apart {
   absl::Duration from;

@@ -5,12 +5,6 @@
 #include "protocol/sigterm_answer.h"
 
 namespace hpc::worker {
-namespace {
-
-// All nodes of a gang hear each other more often than that.
-constexpr absl::Duration kApart = absl::Seconds(1);
-
-}  // namespace
 
 void AdoptedAttempt::Age(absl::Duration passed) {
   for (Rank& rank : ranks) {
@@ -194,13 +188,13 @@ void Attempt::FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& r
 void Attempt::OnWhole(MonoTime at) {
   whole_at_ = std::max(whole_at_, at);
   if (at <= heard_all_at_) return;
-  if (at - heard_all_at_ >= kApart) parted_ = Parted{heard_all_at_, at};
+  if (at - heard_all_at_ >= protocol::kApart) parted_ = Parted{heard_all_at_, at};
   heard_all_at_ = at;
 }
 
 std::optional<Attempt::Parted> Attempt::PartedBefore(MonoTime ended) const {
   if (!witnessed_) return std::nullopt;
-  if (ended - heard_all_at_ >= kApart) return Parted{heard_all_at_, ended};
+  if (ended - heard_all_at_ >= protocol::kApart) return Parted{heard_all_at_, ended};
   if (!parted_ || parted_->from >= ended) return std::nullopt;
   return Parted{parted_->from, std::min(parted_->until, ended)};
 }

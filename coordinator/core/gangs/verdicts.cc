@@ -12,9 +12,6 @@
 namespace hpc::coordinator {
 namespace {
 
-// Nodes that do not hear each other for less than this are not apart. It is what they go by, too.
-constexpr absl::Duration kApart = absl::Seconds(1);
-
 AttemptOutcome OutcomeOf(protocol::HaltKind kind) {
   return kind == protocol::HaltKind::kOwner || kind == protocol::HaltKind::kLeaving
              ? AttemptOutcome::kReclaimed
@@ -42,7 +39,7 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
 // the nodes seem to have been apart, and returns how much that is.
 absl::Duration CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Moment* parted) {
   Window& when = parted->when;
-  if (when.latest > attempt.doubted_until + kApart) return absl::ZeroDuration();
+  if (when.latest > attempt.doubted_until + protocol::kApart) return absl::ZeroDuration();
   MonoTime again;
   for (const Member& m : attempt.members) {
     const Node& node = *nodes.Find(m.placement.node);
@@ -108,7 +105,7 @@ void Verdicts::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& 
   if (attempt->stopping() && parted.when.earliest >= attempt->stopping_since) return;
   const absl::Duration lasted =
       apart.from - apart.until - CutOffDoubt(*attempt, state_->nodes, &parted);
-  if (lasted < kApart) return;
+  if (lasted < protocol::kApart) return;
   // A connection that carried nothing for a while may need as long again until it does, and a
   // launcher ends a while after it has complained.
   if (attempt->causes.Deciding().when.earliest > parted.when.latest + lasted + kWordOfPeer) return;

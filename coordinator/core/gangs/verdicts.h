@@ -21,6 +21,7 @@ class Verdicts {
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
                                const protocol::Halt& halt) const;
+
   // ---- what is heard
   // A rank has failed by itself.
   void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
