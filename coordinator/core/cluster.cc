@@ -54,8 +54,9 @@ absl::Status Cluster::Cancel(Now now, RunId id, const Cancellation& cancellation
     impl_->ledger.End(turn, run, RunState::kCancelled, run->cancel_reason, kExitCancelled);
     return absl::OkStatus();
   }
-  if (!run->attempt->stopping()) run->attempt->interrupt = cancellation.interrupt;
-  if (run->attempt->stopping()) {
+  if (!run->attempt->stopping()) {
+    run->attempt->interrupt = cancellation.interrupt;
+  } else {
     turn.Save(run->record);
     turn.Event(event::kRunStopping, About(run->attempt->ref()), run->cancel_reason);
     impl_->state.capacity_changed = true;  // it no longer keeps its place in front of others

@@ -52,7 +52,7 @@ class Cluster {
   absl::Status Cancel(Now now, RunId run, const Cancellation& cancellation, Effects* effects);
 
   // Takes the node for its owner. Asking again for the same changes only the time limit and the
-  // reason, and what still runs there gets no more time than the new grace. NotFound: no such node
+  // reason; a new grace only shortens the time of what still runs there. NotFound: no such node
   // (the error names the nearest).
   absl::Status Reclaim(Now now, const std::string& node, const ReclaimRequest& request,
                        Effects* effects);

@@ -9,6 +9,7 @@
 namespace hpc::coordinator {
 namespace {
 
+constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr char kOwnerThere[] = "its owner, on the PC itself";
 
 std::string ReclaimWords(const ReclaimRequest& request) {
@@ -37,7 +38,10 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
   turn.Save(record);
   ArmLend(turn, node);
   if (!by_node) TellNode(turn, *node);
-  if (again) return gangs_->HastenAllOn(turn, *node, request.grace);
+  if (again) {
+    if (request.grace) gangs_->HastenAllOn(turn, *node, *request.grace);
+    return;
+  }
   node->WentAway(turn.mono());
   node->returning = true;
   node->reclaim_asked = turn.mono();
@@ -55,7 +59,7 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
     cause = ClusterCause(AttemptOutcome::kReclaimed, node->name(), by_node->when, why);
     cause.guessed = by_node->vague;
   }
-  gangs_->StopAllOn(turn, *node, cause, request.grace);
+  gangs_->StopAllOn(turn, *node, cause, request.grace.value_or(kGrace));
   DevicesReturned(turn, node);
 }
 

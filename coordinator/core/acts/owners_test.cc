@@ -95,6 +95,13 @@ TEST_F(ReclaimTest, AskingAgainWithLessGraceHastensTheStop) {
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "it only hastens";
 }
 
+TEST_F(ReclaimTest, AskingAgainWithoutAGraceLeavesTheTimeThatWasGiven) {
+  ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(20)));
+  c.TakeMessages();
+  ASSERT_OK(c.Reclaim("pc2", absl::Hours(2)));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed for 2 h"));
+}
+
 TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
   ASSERT_OK(c.Cancel(run));
   c.TakeMessages();

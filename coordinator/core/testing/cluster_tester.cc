@@ -182,7 +182,7 @@ absl::Status ClusterTester::Cancel(RunId run, const std::string& who) {
 }
 
 absl::Status ClusterTester::Reclaim(const std::string& name, std::optional<absl::Duration> duration,
-                                    absl::Duration grace) {
+                                    std::optional<absl::Duration> grace) {
   ReclaimRequest request;
   request.duration = duration;
   request.grace = grace;

@@ -48,7 +48,7 @@ class ClusterTester {
   absl::Status Cancel(RunId run, const std::string& who = "anna");
   absl::Status Reclaim(const std::string& node,
                        std::optional<absl::Duration> duration = std::nullopt,
-                       absl::Duration grace = absl::Seconds(10));
+                       std::optional<absl::Duration> grace = std::nullopt);
   absl::Status Lend(const std::string& node);
   absl::Status Sleep(const std::string& node) { return WhoWakes(node).status(); }
   // Puts the node to sleep, and returns the run that will wake it.

@@ -27,7 +27,9 @@ struct ReclaimRequest {
   std::optional<absl::Duration> duration;  // unset: until lent
   std::string reason;
   std::string who;
-  absl::Duration grace = absl::Seconds(10);
+  // From asking ranks to end to ending them. Unset: 10 s, or what is left where they were asked
+  // before.
+  std::optional<absl::Duration> grace;
 };
 
 // What a run is waiting for; `why`, progress lines and listings show it.
