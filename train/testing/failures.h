@@ -16,7 +16,7 @@ namespace hpc::train {
 Values TellFailure(const std::function<void()>& work);
 
 // Expects that all ranks but `except` (-1: all) were told that `missing` (" 1 2") are missing, and
-// `why`. They must have ended `within` this time and another 5 s, which a busy machine is granted.
+// `why`. They must have ended `within` this time and another 20 s, which a busy machine is granted.
 void ExpectTold(const std::vector<RankOutcome>& outcomes, int except, const std::string& missing,
                 const std::string& why, std::chrono::milliseconds within);
 
