@@ -84,19 +84,24 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Started& report
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::RankEnded& report) {
   const auto live = Reported(turn, node, report.ref);
   if (!live) return;
-  gangs.RankEnded(turn, live->run, live->member, report.rank, report.exit, report.ago);
+  gangs.RankEnded(turn, live->run, live->member, report.rank, report.exit,
+                  RankEndOf(node->clock, report.ago, turn.mono()));
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::AttemptHalted& report) {
   const auto live = Reported(turn, node, report.ref);
-  if (live) gangs.Halted(turn, live->run, live->member, report.halt);
+  if (!live) return;
+  gangs.Halted(turn, live->run, live->member,
+               gangs.verdicts().CauseOf(turn, *live->run->attempt, node->name(), report.halt));
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::AttemptReturned& report) {
   if (std::erase(node->orphans, report.ref) > 0) state.capacity_changed = true;
   // About an attempt that is over this is true and harmless.
   const auto live = Reported(turn, node, report.ref, Stale::kIsHarmless);
-  if (live) gangs.Returned(turn, live->run, live->member, report.halt);
+  if (!live) return;
+  gangs.Returned(turn, live->run, live->member,
+                 gangs.verdicts().CauseOf(turn, *live->run->attempt, node->name(), report.halt));
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Doubted& report) {

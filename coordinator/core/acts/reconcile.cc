@@ -27,7 +27,7 @@ class Reconciler {
       turn_.Tell(node_.name(), protocol::Forget{held.ref});
       return;
     }
-    gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
+    TellAgain(run, held);
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
       gangs_->WatchSilence(*run->attempt);
     }
@@ -41,14 +41,14 @@ class Reconciler {
     }
     for (const protocol::HeldRank& rank : held.ranks) {
       if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
-      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, AgesOf(rank));
+      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, EndOf(rank));
     }
     if (Live(held.ref) == nullptr) return;
-    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), HaltOf(held));
+    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), WhyOf(*run, held));
     const bool told = run->attempt->stopping();
     // What the worker has found of it since tells less: its files may lack their ends.
     if (rebooted_) gangs_->Restarted(turn_, run, MemberOf(*run), /*holds=*/true);
-    gangs_->Halted(turn_, run, MemberOf(*run), HaltOf(held));
+    gangs_->Halted(turn_, run, MemberOf(*run), WhyOf(*run, held));
     if (told) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
     if (run->attempt->stopping()) return;
     if (run->attempt->record.state == AttemptState::kPreparing || !held.started) {
@@ -60,13 +60,10 @@ class Reconciler {
   // The other parts may still need what this node does for them.
   void TakeOverReturned(const protocol::HeldAttempt& held) {
     Run* run = Find(held.ref);
-    gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
+    TellAgain(run, held);
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run), *held.store_lost);
     if (Find(held.ref) == nullptr) return;
-    if (const auto why =
-            gangs_->verdicts().CauseOf(turn_, *run->attempt, node_.name(), HaltOf(held))) {
-      gangs_->GoesDown(turn_, &node_, *why);
-    }
+    if (const auto why = WhyOf(*run, held)) gangs_->GoesDown(turn_, &node_, *why);
   }
 
   // The worker does not have an attempt that it should have.
@@ -123,28 +120,28 @@ class Reconciler {
   }
   Member* MemberOf(const Run& run) const { return run.attempt->FindMember(node_.name()); }
 
-  // The ages of what happened before a PC restarted say nothing. It happened while the PC was
-  // silent.
-  protocol::RankAges AgesOf(const protocol::HeldRank& rank) const {
-    if (!rebooted_) return rank.ago;
-    const Window& silence = node_.silence_before;
-    const absl::Duration ended = turn_.mono() - silence.latest;
-    return {ended + (rank.ago.started - rank.ago.ended), ended, silence.latest - silence.earliest};
+  // The ages of what happened before a PC restarted say nothing: the PC's clock counts from its
+  // start. It happened while the PC was silent.
+  Moment BeforeBoot() const { return node_.clock.BeforeRestart(node_.silence_before); }
+
+  void TellAgain(Run* run, const protocol::HeldAttempt& held) const {
+    if (!rebooted_) gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
+  }
+
+  RankEnd EndOf(const protocol::HeldRank& rank) const {
+    if (!rebooted_) return RankEndOf(node_.clock, rank.ago, turn_.mono());
+    return {BeforeBoot(), rank.ago.started - rank.ago.ended, std::nullopt};
   }
 
   // What ended the ranks there happened while the node was silent, or later: otherwise its worker
   // would have said so at once. After a boot nothing more is known.
-  protocol::Halt HaltOf(const protocol::HeldAttempt& held) const {
+  std::optional<Cause> WhyOf(const Run& run, const protocol::HeldAttempt& held) const {
+    const Verdicts& verdicts = gangs_->verdicts();
+    if (rebooted_) return verdicts.CauseOf(node_.name(), held.halt, BeforeBoot());
     protocol::Halt halt = held.halt;
-    const Window& silence = node_.silence_before;
-    if (rebooted_) {
-      halt.ago = turn_.mono() - silence.latest;
-      halt.within = silence.latest - silence.earliest;
-      return halt;
-    }
-    const absl::Duration most = turn_.mono() - halt.ago - silence.earliest;
+    const absl::Duration most = turn_.mono() - halt.ago - node_.silence_before.earliest;
     halt.within = std::clamp(most, absl::ZeroDuration(), halt.within);
-    return halt;
+    return verdicts.CauseOf(turn_, *run.attempt, node_.name(), halt);
   }
 
   // Computes since when the attempt runs, by the clocks of its nodes.

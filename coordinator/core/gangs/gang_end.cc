@@ -51,19 +51,18 @@ std::vector<Run*> Gangs::RunsOn(const Node& node) {
 }
 
 void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
-                      const protocol::RankExit& exit, protocol::RankAges ago) {
+                      const protocol::RankExit& exit, const RankEnd& end) {
   Attempt& attempt = *run->attempt;
   if (number < 0 || number >= attempt.record.world_size) return;
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
   if (rank.node != member->placement.node || rank.exit.has_value()) return;
   rank.exit = exit;
-  // The report may have waited to be read, which the node's clock tells. How long the rank ran is
-  // what the node measured, whatever our wall clock has done since its start.
-  const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
-  const Moment ended = clock.Before(ago.ended, ago.ended_within, turn.mono());
+  // How long the rank ran is what the node measured, whatever our wall clock has done since its
+  // start.
+  const Moment& ended = end.ended;
   rank.ended_from = turn.WallOf(ended.when.earliest);
   rank.ended_at = turn.WallOf(ended.when.latest);
-  if (rank.pid != 0) rank.started_at = rank.ended_at - (ago.started - ago.ended);
+  if (rank.pid != 0) rank.started_at = rank.ended_at - end.ran;
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
   about.rank = number;
@@ -94,12 +93,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
   verdicts_.LearnFailure(run, rank, ended);
-  if (ago.apart) verdicts_.LearnApart(turn, &attempt, rank, *ago.apart);
+  if (end.apart) verdicts_.LearnApart(turn, &attempt, rank, *end.apart);
   StopForFailures(turn, run);
-}
-
-void Gangs::Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
-  TakeHalt(turn, run, member, verdicts_.CauseOf(turn, *run->attempt, member->placement.node, halt));
 }
 
 void Gangs::StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago) {
@@ -118,7 +113,7 @@ void Gangs::StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago) 
   StopForFailures(turn, run);
 }
 
-void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
+void Gangs::Halted(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
   // A node that has no ranks yet is judged when it returns the attempt.
@@ -129,10 +124,8 @@ void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<C
   StopForFailures(turn, run);
 }
 
-void Gangs::Returned(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
-  if (member->placement.returned || member->disowned()) return;
-  const std::string& node = member->placement.node;
-  TakeReturn(turn, run, member, verdicts_.CauseOf(turn, *run->attempt, node, halt));
+void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
+  if (!member->placement.returned && !member->disowned()) TakeReturn(turn, run, member, why);
 }
 
 void Gangs::Restarted(Turn& turn, Run* run, Member* member, bool holds) {
@@ -140,7 +133,7 @@ void Gangs::Restarted(Turn& turn, Run* run, Member* member, bool holds) {
   const Cause cause =
       ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
                    absl::StrCat(node, ": the PC has restarted"));
-  holds ? TakeHalt(turn, run, member, cause) : TakeReturn(turn, run, member, cause);
+  holds ? Halted(turn, run, member, cause) : TakeReturn(turn, run, member, cause);
 }
 
 void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
@@ -185,7 +178,9 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   // Without an order to start there can be no rank there, and ranks that have ended are not there
   // any more.
   if (!member->Reached(MemberStage::kToldToStart) || AllRanksEndedOn(*run->attempt, node)) {
-    return Returned(turn, run, member, {protocol::HaltKind::kSupervisorLost, why});
+    return Returned(
+        turn, run, member,
+        verdicts_.CauseOf(turn, *run->attempt, node, {protocol::HaltKind::kSupervisorLost, why}));
   }
   const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
   if (before == MemberContact::kThere) {

@@ -71,9 +71,10 @@ class Gangs {
 
   // ---- end
   void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const protocol::RankExit& exit,
-                 protocol::RankAges ago);
-  // The node holds nothing of the attempt any more. `halt` says what ended its ranks there.
-  void Returned(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
+                 const RankEnd& end);
+  // The node holds nothing of the attempt any more. `why`: what ended its ranks there; nullopt:
+  // they ended by themselves, or by our order.
+  void Returned(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
@@ -81,7 +82,7 @@ class Gangs {
   // or longer.
   void StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
-  void Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
+  void Halted(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
   // (MayBeConsequences), the other ranks first have kWordOfPeer, counted from the first failure, to
   // end by themselves. The reason is that a rank that closes its connections before it ends is
@@ -135,7 +136,6 @@ class Gangs {
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
   // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
-  void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // Nodes of a stopping attempt that are still preparing have none of its ranks, whatever delays

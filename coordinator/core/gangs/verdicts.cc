@@ -53,6 +53,10 @@ absl::Duration CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Momen
 
 }  // namespace
 
+RankEnd RankEndOf(const NodeClock& clock, const protocol::RankAges& ago, MonoTime now) {
+  return {clock.Before(ago.ended, ago.ended_within, now), ago.started - ago.ended, ago.apart};
+}
+
 std::optional<Cause> Verdicts::CauseOf(const Turn& turn, const Attempt& attempt,
                                        const std::string& node, const protocol::Halt& halt) const {
   if (halt.kind == protocol::HaltKind::kNone) return std::nullopt;
@@ -63,6 +67,12 @@ std::optional<Cause> Verdicts::CauseOf(const Turn& turn, const Attempt& attempt,
   if (clock.told() && !clock.bounded()) {
     halted.when.earliest = std::min(halted.when.earliest, attempt.began);
   }
+  return CauseOf(node, halt, halted);
+}
+
+std::optional<Cause> Verdicts::CauseOf(const std::string& node, const protocol::Halt& halt,
+                                       const Moment& halted) const {
+  if (halt.kind == protocol::HaltKind::kNone) return std::nullopt;
   const std::string own = absl::StrCat(node, ": ");
   const std::string text = halt.kind == protocol::HaltKind::kOwner
                                ? halt.reason

@@ -14,6 +14,15 @@
 
 namespace hpc::coordinator {
 
+// How a rank's end is told.
+struct RankEnd {
+  Moment ended;
+  absl::Duration ran;  // from its start to its end; meaningless if it never ran
+  std::optional<protocol::Apart> apart;
+};
+// The report may have waited to be read, which the node's clock tells.
+RankEnd RankEndOf(const NodeClock& clock, const protocol::RankAges& ago, MonoTime now);
+
 class Verdicts {
  public:
   explicit Verdicts(State* state) : state_(state) {}
@@ -21,6 +30,9 @@ class Verdicts {
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
                                const protocol::Halt& halt) const;
+  // The same where it is known otherwise when that was.
+  std::optional<Cause> CauseOf(const std::string& node, const protocol::Halt& halt,
+                               const Moment& halted) const;
 
   // ---- what is heard
   // A rank has failed by itself.

@@ -9,6 +9,7 @@
 namespace hpc::coordinator::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -82,6 +83,24 @@ TEST_F(GoingDownTest, ABootDoesNotExcuseWhatTheProgramDidBefore) {
   c.Pass(absl::Seconds(2));
   EXPECT_EQ(c.state(run), RunState::kFailed);
   EXPECT_EQ(c.record(run).reason, "rank 0 on pc1 exited with code 1: ValueError: bad shape");
+}
+
+// The PC's clock counts from its boot, so that no comparison of clocks tells when it went down.
+TEST_F(GoingDownTest, AHelloAfterABootThatIsReadLateDatesNothingBeforeTheBoot) {
+  c.Pass(absl::Seconds(8), {"pc1"});
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  protocol::Hello hello = BackAfterABoot(Terminated());
+  hello.said = absl::Seconds(10);
+  c.StandStill(absl::Seconds(9));  // it was sent before that
+  ASSERT_OK(c.Hello(hello));
+  const absl::Duration beat = absl::Seconds(19), heard = beat + absl::Milliseconds(1);
+  c.cluster().NoteTimes(c.now(), {"pc1", hello.incarnation}, {beat, /*heartbeat=*/true});
+  c.cluster().NoteTimes(c.now(), {"pc1", hello.incarnation},
+                        {heard, /*heartbeat=*/true, beat, heard});
+  c.Pass(absl::Seconds(2));
+  EXPECT_TRUE(Free());
+  EXPECT_THAT(c.TakeEvents("run.requeued"),
+              ElementsAre(HasSubstr("nothing heard from pc1 for 6 s")));
 }
 
 TEST_F(GoingDownTest, TheNextWorkerTellsACoordinatorThatWasAway) {

@@ -89,6 +89,10 @@ class NodeClock {
   // The same on both clocks, where it may have happened up to `within` earlier.
   Moment Before(absl::Duration ago, absl::Duration within, MonoTime now) const;
 
+  // When something happened before the clock counted from the beginning again, as far as
+  // `when` tells. No comparison of clocks can narrow it.
+  Moment BeforeRestart(const Window& when) const { return {when, NodeWindow{{}, {}, era_ - 1}}; }
+
   // Something happened `when`, as was known until now, and at `there` on the node's clock. Returns
   // when it happened as is known by now: the window never becomes wider.
   Window Narrow(const Window& when, const NodeWindow& there, MonoTime now) const;
