@@ -14,9 +14,11 @@
 
 namespace hpc::protocol {
 
-// The node is there. It replaces what was known of what its ranks do.
+// The node is there. It replaces what was known of what its ranks do, and of peers that do not
+// answer.
 struct Heartbeat {
   std::vector<RankDoing> doing;
+  std::vector<PeerSilence> silences;
 };
 
 // A rank says that a checkpoint is whole, so a restart now would lose nothing.

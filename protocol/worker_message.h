@@ -86,6 +86,16 @@ struct RankDoing {
   std::string text;
 };
 
+// The node's worker gets no answers from that of rank 0, at the port where ranks meet. Sent with a
+// heartbeat as long as it lasts.
+struct PeerSilence {
+  AttemptRef ref;
+  std::string address;  // IP literal that was asked
+  int32_t port = 0;
+  absl::Duration lasts;  // since it last answered, or since it was first asked
+  std::string error;     // what the last try to connect came to; "": no answer at all
+};
+
 struct RendezvousReport {
   AttemptRef ref;
   struct Arrival {
@@ -95,6 +105,13 @@ struct RendezvousReport {
   std::vector<Arrival> arrivals;  // all that have arrived so far
   std::string blocked_key;        // a key that clients wait for; "" when none
   int32_t waiting = 0;            // connections that wait for it
+  // A program on the store's PC that was not let in, since it runs as another account than the
+  // ranks. Both are numbers of accounts on that PC.
+  struct Refusal {
+    uint32_t account = 0;
+    uint32_t ranks_account = 0;
+  };
+  std::optional<Refusal> refusal;  // the last one
 };
 
 using WorkerMessage =

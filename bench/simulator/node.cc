@@ -99,12 +99,14 @@ void Node::Do(Now, const worker::CloseLink&) { link_->Close(); }
 void Node::Do(Now, const worker::Say& effect) { link_->Send(effect.message, worker::BootTimeNs()); }
 
 void Node::Do(Now now, const worker::SayHeartbeat& effect) {
-  std::vector<protocol::RankDoing> doing;
+  protocol::Heartbeat beat;
   for (const auto& [ref, work] : work_) {
     if (!work.began || work.over) continue;
-    for (int32_t i = 0; i < work.ranks; ++i) doing.push_back({ref, work.first_rank + i, "running"});
+    for (int32_t i = 0; i < work.ranks; ++i) {
+      beat.doing.push_back({ref, work.first_rank + i, "running"});
+    }
   }
-  link_->SendHeartbeat(TakeUsage(now), doing, effect.answer_may_wait);
+  link_->SendHeartbeat(TakeUsage(now), beat, effect.answer_may_wait);
 }
 
 // Usage is due as often as a worker looks at its GPUs. Each look finds another load.

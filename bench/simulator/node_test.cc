@@ -20,11 +20,11 @@ class FakeLink : public worker::Link {
   void SetCallbacks(Callbacks) override {}
   void Open(const protocol::Hello& hello) override { hellos.push_back(hello); }
   void Send(const protocol::WorkerMessage& message, int64_t) override { said.push_back(message); }
-  void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                     const std::vector<protocol::RankDoing>& doing, bool) override {
+  void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage, const protocol::Heartbeat& beat,
+                     bool) override {
     ++heartbeats;
     last_usage = usage;
-    last_doing = doing;
+    last_doing = beat.doing;
   }
   void SendInventory(const protocol::Inventory&) override {}
   void Flush() override {}

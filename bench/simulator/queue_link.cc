@@ -72,9 +72,9 @@ void QueueLink::Send(const protocol::WorkerMessage& message, int64_t said_ns) {
 }
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                              const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) {
+                              const protocol::Heartbeat& beat, bool answer_may_wait) {
   const worker::BeatTimes times{.sent_us = worker::BootTimeNs() / 1000};
-  Put(worker::HeartbeatToProto(usage, doing, times, answer_may_wait), false);
+  Put(worker::HeartbeatToProto(usage, beat, times, answer_may_wait), false);
 }
 
 void QueueLink::SendInventory(const protocol::Inventory& inventory) {

@@ -29,8 +29,8 @@ class QueueLink final : public worker::Link {
   void Open(const protocol::Hello& hello) override;
   // Each message is sent at once, since a node has little to send at a time.
   void Send(const protocol::WorkerMessage& message, int64_t said_ns) override;
-  void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                     const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) override;
+  void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage, const protocol::Heartbeat& beat,
+                     bool answer_may_wait) override;
   void SendInventory(const protocol::Inventory& inventory) override;
   void Flush() override {}
   void Finish() override;

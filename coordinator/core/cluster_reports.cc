@@ -30,8 +30,12 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Heartbeat& beat
     stops |= run->attempt->stopping();
     Member* member = run->attempt->FindMember(node->name());
     member->doing.clear();
+    member->silence.reset();
     for (const protocol::RankDoing& one : beat.doing) {
       if (one.ref == holding.ref) member->doing.push_back(one);
+    }
+    for (const protocol::PeerSilence& one : beat.silences) {
+      if (one.ref == holding.ref) member->silence = one;
     }
   }
   // If the node is lost later, this proves that the loss did not bring about the stop, also to a

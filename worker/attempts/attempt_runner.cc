@@ -30,6 +30,8 @@ constexpr absl::Duration kKillRetry = absl::Seconds(1);
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
 // How long a supervisor that reported the end of its attempt may take to say that it is idle.
 constexpr int kIdlePatienceMs = 100;
+// A worker of rank 0 that has not answered for less than this may only be slow.
+constexpr absl::Duration kSilence = absl::Seconds(2);
 
 absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }
 
@@ -350,13 +352,15 @@ void AttemptRunner::On(const AllGone& event) {
   KillLeftoversUntilGone();
 }
 
-void AttemptRunner::AddDoing(size_t most, std::vector<protocol::RankDoing>* doing) const {
+void AttemptRunner::Describe(size_t most, protocol::Heartbeat* beat) const {
   const auto add = [&](int32_t rank, int64_t pid) {
-    std::string words = doing->size() < most ? ProcessWords(pid) : "";
-    if (!words.empty()) doing->push_back({ref_, rank, std::move(words)});
+    std::string words = beat->doing.size() < most ? ProcessWords(pid) : "";
+    if (!words.empty()) beat->doing.push_back({ref_, rank, std::move(words)});
   };
   for (const int64_t pid : survivors_) add(-1, pid);
   for (const RankStarted& one : watch_.running()) add(one.rank, one.pid);
+  auto silence = gang_.Silence();
+  if (silence && silence->lasts >= kSilence) beat->silences.push_back(*std::move(silence));
 }
 
 void AttemptRunner::On(const NotGone& event) {

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "protocol/coordinator_message.h"
+#include "protocol/node_report.h"
 #include "protocol/worker_message.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/attempt_launch.h"
@@ -106,9 +107,9 @@ class AttemptRunner {
   // Tells the observer once more what a restarted coordinator may have lost: with which environment
   // the ranks were started, and who has reached the rendezvous store, if it is served here.
   void ReportAgain();
-  // Adds what each running rank is doing, and each process that cannot be killed, until `doing` has
-  // `most` entries.
-  void AddDoing(size_t most, std::vector<protocol::RankDoing>* doing) const;
+  // Adds what each running rank is doing, and each process that cannot be killed, until `most` are
+  // said; and whether the worker of rank 0 answers.
+  void Describe(size_t most, protocol::Heartbeat* beat) const;
   // What this node does for the others of the gang, until the attempt is over on all of them.
   GangServices& services() { return gang_; }
   // Whether the supervisor is idle, and nothing was seen to be left.

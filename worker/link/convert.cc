@@ -244,6 +244,9 @@ void Fill(const protocol::RendezvousReport& m, v1::WorkerMessage* out) {
   }
   one->set_blocked_key(ToValidUtf8(m.blocked_key));
   one->set_waiting(m.waiting);
+  if (!m.refusal) return;
+  one->mutable_refusal()->set_account(m.refusal->account);
+  one->mutable_refusal()->set_ranks_account(m.refusal->ranks_account);
 }
 
 void Fill(const protocol::LogData& m, v1::WorkerMessage* out) {
@@ -392,8 +395,8 @@ v1::WorkerMessage ToProto(const protocol::WorkerMessage& message) {
 }
 
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<protocol::RankDoing>& doing,
-                                   const BeatTimes& times, bool answer_may_wait) {
+                                   const protocol::Heartbeat& beat, const BeatTimes& times,
+                                   bool answer_may_wait) {
   v1::WorkerMessage message;
   message.set_said_us(times.sent_us);
   v1::Heartbeat* out = message.mutable_heartbeat();
@@ -401,7 +404,15 @@ v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
   out->set_heard_us(times.heard_us);
   out->set_heard_at_us(times.heard_at_us);
   out->set_answer_may_wait(answer_may_wait);
-  for (const protocol::RankDoing& one : doing) {
+  for (const protocol::PeerSilence& one : beat.silences) {
+    v1::PeerSilence* silence = out->add_silences();
+    Fill(one.ref, silence->mutable_ref());
+    silence->set_address(one.address);
+    silence->set_port(one.port);
+    silence->set_lasts_us(absl::ToInt64Microseconds(one.lasts));
+    silence->set_error(ToValidUtf8(one.error));
+  }
+  for (const protocol::RankDoing& one : beat.doing) {
     v1::RankDoing* rank = out->add_doing();
     Fill(one.ref, rank->mutable_ref());
     rank->set_rank(one.rank);

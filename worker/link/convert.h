@@ -8,6 +8,7 @@
 
 #include "hpc/v1/worker.pb.h"
 #include "protocol/coordinator_message.h"
+#include "protocol/node_report.h"
 #include "protocol/worker_message.h"
 #include "worker/link/link.h"
 #include "worker/os/inventory.h"
@@ -25,8 +26,8 @@ struct BeatTimes {
 v1::WorkerMessage ToProto(const protocol::Hello& hello);
 v1::WorkerMessage ToProto(const protocol::WorkerMessage& message);
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<protocol::RankDoing>& doing,
-                                   const BeatTimes& times, bool answer_may_wait);
+                                   const protocol::Heartbeat& beat, const BeatTimes& times,
+                                   bool answer_may_wait);
 v1::WorkerMessage ToProto(const protocol::Inventory& inventory);
 
 // nullopt: this version does not know the message.

@@ -71,8 +71,8 @@ class CoordinatorLink : public Link {
       if (auto converted = FromProto(message)) {
         post([this, converted = *std::move(converted)] {
           if (const auto* heard = std::get_if<protocol::Heard>(&converted)) {
-            beat_.heard_us = absl::ToInt64Microseconds(heard->sent.since_zero);
-            beat_.heard_at_us = NowUs();
+            times_.heard_us = absl::ToInt64Microseconds(heard->sent.since_zero);
+            times_.heard_at_us = NowUs();
           }
           callbacks_.on_message(converted);
         });
@@ -89,7 +89,7 @@ class CoordinatorLink : public Link {
     stream_ = std::make_shared<CoordinatorStream>(
         CoordinatorStream::Way{route_->next(), route_->security(), nullptr}, &queue_,
         std::move(handlers));
-    beat_ = {};
+    times_ = {};
     stream_->Start(ToProto(hello));
   }
 
@@ -102,11 +102,11 @@ class CoordinatorLink : public Link {
     stream_->Send(std::move(out), bulk);
   }
 
-  void SendHeartbeat(const std::vector<DeviceUsage>& usage,
-                     const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) override {
+  void SendHeartbeat(const std::vector<DeviceUsage>& usage, const protocol::Heartbeat& beat,
+                     bool answer_may_wait) override {
     if (stream_ == nullptr) return;
-    beat_.sent_us = NowUs();
-    stream_->Send(HeartbeatToProto(usage, doing, beat_, answer_may_wait), false);
+    times_.sent_us = NowUs();
+    stream_->Send(HeartbeatToProto(usage, beat, times_, answer_may_wait), false);
   }
 
   void SendInventory(const protocol::Inventory& inventory) override {
@@ -144,7 +144,7 @@ class CoordinatorLink : public Link {
   // Used on the loop only.
   const std::shared_ptr<uint64_t> current_ = std::make_shared<uint64_t>(0);
   std::shared_ptr<CoordinatorStream> stream_;
-  BeatTimes beat_;
+  BeatTimes times_;
   Counter unfinished_;
   grpc::CompletionQueue queue_;
   std::thread thread_;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "protocol/coordinator_message.h"
+#include "protocol/node_report.h"
 #include "protocol/worker_message.h"
 #include "worker/os/inventory.h"
 #include "worker/os/seams.h"
@@ -37,8 +38,7 @@ class Link {
   // have waited since then.
   virtual void Send(const protocol::WorkerMessage& message, int64_t said_ns) = 0;
   // `answer_may_wait`: the answer may wait until the coordinator says something else.
-  virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
-                             const std::vector<protocol::RankDoing>& doing,
+  virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage, const protocol::Heartbeat& beat,
                              bool answer_may_wait) = 0;
   virtual void SendInventory(const protocol::Inventory& inventory) = 0;
   virtual void Flush() = 0;

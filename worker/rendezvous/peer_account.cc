@@ -72,22 +72,25 @@ Question MakeQuestion(const Ends& ends) {
   return question;
 }
 
-enum class Answer { kIs, kIsNot, kUnknown };
+struct Answer {
+  bool known = false;
+  std::optional<uint32_t> uid;  // nullopt, where it is known: the program has gone
+};
 
-Answer Ask(const Question& question, uint32_t uid) {
+Answer Ask(const Question& question) {
   const UniqueFd fd(socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  if (!fd.ok() || send(fd.get(), &question, sizeof question, 0) < 0) return Answer::kUnknown;
+  if (!fd.ok() || send(fd.get(), &question, sizeof question, 0) < 0) return {};
   alignas(nlmsghdr) char buffer[8192];
   const ssize_t n = recv(fd.get(), buffer, sizeof buffer, 0);
   const auto* header = reinterpret_cast<const nlmsghdr*>(buffer);
-  if (n < 0 || !NLMSG_OK(header, static_cast<uint32_t>(n))) return Answer::kUnknown;
+  if (n < 0 || !NLMSG_OK(header, static_cast<uint32_t>(n))) return {};
   if (header->nlmsg_type == NLMSG_ERROR) {
     // The connection has ended already, so nobody knows any more whose it was.
     const auto* error = static_cast<const nlmsgerr*>(NLMSG_DATA(header));
-    return error->error == -ENOENT ? Answer::kIsNot : Answer::kUnknown;
+    return {.known = error->error == -ENOENT, .uid = std::nullopt};
   }
   const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
-  return found->idiag_uid == uid ? Answer::kIs : Answer::kIsNot;
+  return {.known = true, .uid = found->idiag_uid};
 }
 
 }  // namespace
@@ -95,7 +98,15 @@ Answer Ask(const Question& question, uint32_t uid) {
 bool MayBeOf(int socket, uint32_t uid) {
   Ends ends;
   if (!ReadEnds(socket, &ends)) return false;
-  return !IsHere(ends) || Ask(MakeQuestion(ends), uid) != Answer::kIsNot;
+  if (!IsHere(ends)) return true;
+  const Answer answer = Ask(MakeQuestion(ends));
+  return !answer.known || answer.uid == uid;
+}
+
+std::optional<uint32_t> AccountOf(int socket) {
+  Ends ends;
+  if (!ReadEnds(socket, &ends) || !IsHere(ends)) return std::nullopt;
+  return Ask(MakeQuestion(ends)).uid;
 }
 
 }  // namespace hpc::worker::store

@@ -52,7 +52,7 @@ class StoreCore {
   // disconnected since.
   std::set<ClientId> TakeTouched();
 
-  // Everything except `refused`, which the shell counts.
+  // Everything except what was refused, which the shell knows.
   StoreStatus Status() const;
   // Grows with every arrival, and with every wait that begins or ends.
   uint64_t version() const { return version_; }

@@ -43,8 +43,6 @@ constexpr size_t kWriteBytesPerRound = size_t{4} << 20;
 // This many refusals are logged. Further ones are only counted, so that a port scan does not fill
 // the log.
 constexpr int64_t kLoggedRefusals = 20;
-constexpr absl::string_view kOtherAccount =
-    "it comes from another account of this PC than the attempt's";
 
 class Server : public StoreServer {
  public:
@@ -85,6 +83,7 @@ class Server : public StoreServer {
   void Watch(StoreCore::ClientId id, Connection& connection);
   void Close(StoreCore::ClientId id);
   void Refuse(const SocketAddress& peer, absl::string_view why);
+  void RefuseAccount(int socket, const SocketAddress& peer);
   void ReportSoon();
   void Report();
 
@@ -99,13 +98,14 @@ class Server : public StoreServer {
   StoreCore core_;
   std::map<StoreCore::ClientId, Connection> connections_;
   int64_t refused_ = 0;
+  std::optional<uint32_t> refused_account_;
   std::optional<EventLoop::TimerId> accept_timer_;
 
   std::function<std::string(const std::string&)> answer_keepalive_;
   std::function<void()> on_change_;
   std::optional<EventLoop::TimerId> report_timer_;
   uint64_t reported_version_ = 0;
-  StoreStatus reported_;  // only arrivals and what is blocked
+  StoreStatus reported_;  // what OnChange is about
 };
 
 Server::Server(EventLoop* loop, UniqueFd listener, int port, std::set<std::string> allowed,
@@ -130,6 +130,7 @@ Server::~Server() {
 StoreStatus Server::Status() const {
   StoreStatus status = core_.Status();
   status.refused = refused_;
+  status.refused_account = refused_account_;
   return status;
 }
 
@@ -166,7 +167,7 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
   }
   const bool of_account = !account_ || store::MayBeOf(fd.get(), *account_);
   // If all nodes are on one PC, the workers of the attempt's other nodes connect from this PC.
-  if (!of_account && !store::MayBeOf(fd.get(), geteuid())) return Refuse(peer, kOtherAccount);
+  if (!of_account && !store::MayBeOf(fd.get(), geteuid())) return RefuseAccount(fd.get(), peer);
   if (static_cast<int>(connections_.size()) >= max_connections_) {
     return Refuse(peer, absl::StrCat("there are ", max_connections_, " connections already"));
   }
@@ -200,8 +201,12 @@ bool Server::Read(StoreCore::ClientId id, Connection& connection) {
   const absl::string_view came(bytes.data(), static_cast<size_t>(n));
   if (!std::exchange(connection.begun, true)) {
     connection.keepalives = came[0] == store::kKeepaliveMark;
-    if (!connection.keepalives && (only_keepalives_ || !connection.of_account)) {
-      Refuse(connection.peer, only_keepalives_ ? "the store is gone" : kOtherAccount);
+    if (!connection.keepalives && only_keepalives_) {
+      Refuse(connection.peer, "the store is gone");
+      return false;
+    }
+    if (!connection.keepalives && !connection.of_account) {
+      RefuseAccount(connection.fd.get(), connection.peer);
       return false;
     }
   }
@@ -288,6 +293,16 @@ void Server::Refuse(const SocketAddress& peer, absl::string_view why) {
              {{"port", port_}, {"peer", peer.CanonicalIp()}, {"why", why}});
 }
 
+void Server::RefuseAccount(int socket, const SocketAddress& peer) {
+  Refuse(peer, "it comes from another account of this PC than the attempt's");
+  const auto account = store::AccountOf(socket);
+  if (!account || account == refused_account_) return;
+  refused_account_ = account;
+  // Whoever looks why the program did not get in looks at once.
+  if (report_timer_.has_value()) loop_->Cancel(*report_timer_);
+  report_timer_ = loop_->At(loop_->clock().Get().mono, [this] { Report(); });
+}
+
 void Server::ReportSoon() {
   if (report_timer_.has_value() || core_.version() == reported_version_) return;
   report_timer_ = loop_->At(loop_->clock().Get().mono + kReportEvery, [this] { Report(); });
@@ -296,8 +311,9 @@ void Server::ReportSoon() {
 void Server::Report() {
   report_timer_.reset();
   reported_version_ = core_.version();
-  StoreStatus now = core_.Status();
+  StoreStatus now = Status();
   now.connections = 0;
+  now.refused = 0;
   if (now == reported_) return;
   reported_ = std::move(now);
   // A copy, since the callback may replace itself.

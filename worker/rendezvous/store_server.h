@@ -38,6 +38,8 @@ struct StoreStatus {
   int32_t waiting = 0;  // connections that wait for a key or at a barrier
   int32_t connections = 0;
   int64_t refused = 0;  // connections from elsewhere, or that broke the protocol
+  // The account of the last program on this PC that was refused since it is not of the attempt's.
+  std::optional<uint32_t> refused_account;
   bool operator==(const StoreStatus&) const = default;
 };
 
@@ -55,8 +57,8 @@ class StoreServer {
   // is no `answer`, the connection is closed.
   virtual void AnswerKeepalives(std::function<std::string(const std::string& frame)> answer) = 0;
   virtual StoreStatus Status() const = 0;
-  // `callback` is called on the loop when arrivals or what is blocked have changed in Status, at
-  // most every 100 ms.
+  // `callback` is called on the loop when arrivals, what is blocked, or the account that was
+  // refused have changed in Status, at most every 100 ms.
   virtual void OnChange(std::function<void()> callback) = 0;
 };
 

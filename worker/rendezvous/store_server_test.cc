@@ -207,6 +207,7 @@ TEST_F(StoreServerTest, AdmitsOnlyTheAccountsProgramsOfThisPc) {
   EXPECT_EQ(Ask(other, Hello() + Add("n", 1)), "");
   EXPECT_TRUE(other.closed());
   EXPECT_EQ(theirs->Status().refused, 1);
+  EXPECT_EQ(theirs->Status().refused_account, geteuid());
 }
 
 TEST_F(StoreServerTest, HearsNothingFromWhoHasLeftBeforeItWasSeen) {

@@ -251,9 +251,9 @@ void Engine::Do(const SayHeartbeat& effect) {
   surroundings_.Heartbeat(loop_->clock().Get().mono, [this] {
     if (agent_->connection().connected()) link_->SendInventory(surroundings_.inventory());
   });
-  std::vector<protocol::RankDoing> doing;
-  for (const auto& [ref, runner] : runners_) runner->AddDoing(kRanksLookedAt, &doing);
-  link_->SendHeartbeat(surroundings_.TakeUsage(), doing, effect.answer_may_wait);
+  protocol::Heartbeat beat;
+  for (const auto& [ref, runner] : runners_) runner->Describe(kRanksLookedAt, &beat);
+  link_->SendHeartbeat(surroundings_.TakeUsage(), beat, effect.answer_may_wait);
 }
 
 void Engine::OnMessage(const protocol::CoordinatorMessage& message) {

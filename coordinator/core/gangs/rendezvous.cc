@@ -68,6 +68,29 @@ std::string DoingWords(const Attempt& attempt, const std::vector<int32_t>& ranks
   return words;
 }
 
+// Which nodes get no answer from that of rank 0, and who was not let in: "; pc2 gets no answer from
+// pc1 at 10.0.0.1:41234 for 25 s: is there a firewall on pc1?"
+std::string HindranceWords(const Attempt& attempt) {
+  std::string words;
+  const std::string& first = attempt.members.front().placement.node;
+  for (const Member& m : attempt.members) {
+    if (!m.silence) continue;
+    const protocol::PeerSilence& one = *m.silence;
+    absl::StrAppend(&words, "; ", m.placement.node,
+                    one.error.empty() ? " gets no answer from " : " cannot connect to ", first,
+                    " at ", one.address, ":", one.port, " for ", HumanDuration(one.lasts),
+                    one.error.empty() ? "" : absl::StrCat(" (", one.error, ")"),
+                    ": is there a firewall on ", first, "?");
+  }
+  if (!attempt.rendezvous || !attempt.rendezvous->refusal) return words;
+  const protocol::RendezvousReport::Refusal& refusal = *attempt.rendezvous->refusal;
+  absl::StrAppend(
+      &words, "; a program of account ", refusal.account, refusal.account == 0 ? " (root)" : "",
+      " on ", first, " came to the rendezvous and was refused, since ranks run as account ",
+      refusal.ranks_account, ": a container joins with '--user ", refusal.ranks_account, "'");
+  return words;
+}
+
 // The rank whose address a key of Gloo holds: "/default_pg/0//cpu//0/<rank>" is published by
 // <rank>.
 std::optional<int32_t> Publisher(const Attempt& attempt, const std::string& key) {
@@ -149,14 +172,16 @@ std::string WaitsForRanks(const Attempt& attempt, MonoTime now) {
   const Gathering gathering = GatheringOf(attempt);
   const std::string how_long = absl::StrCat(" for ", HumanDuration(now - since));
   if (gathering.missing.empty()) {
-    return absl::StrCat(AllHave(attempt), ", and", how_long, " ", BlockedWords(attempt));
+    return absl::StrCat(AllHave(attempt), ", and", how_long, " ", BlockedWords(attempt),
+                        HindranceWords(attempt));
   }
   const auto number = [](int32_t rank) { return absl::StrCat(rank); };
   const auto placed = [&](int32_t rank) { return Placed(attempt, rank); };
   return absl::StrCat(
       RankList(gathering.missing, placed), gathering.missing.size() == 1 ? " has" : " have",
       " not reached the rendezvous", how_long, "; ", RankList(gathering.here, number),
-      gathering.here.size() == 1 ? " waits" : " wait", DoingWords(attempt, gathering.missing, 3));
+      gathering.here.size() == 1 ? " waits" : " wait", HindranceWords(attempt),
+      DoingWords(attempt, gathering.missing, 3));
 }
 
 std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
@@ -173,9 +198,10 @@ std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
   if (gathering.here.empty() && gathering.others == 0) {
     return absl::StrCat("no rank has come to the rendezvous for ",
                         HumanDuration(now - attempt.running_since),
-                        "; only programs that use torch.distributed do");
+                        "; only programs that use torch.distributed do", HindranceWords(attempt));
   }
   return absl::StrCat(gathering.missing.empty() ? AllHave(attempt) : WhoCame(gathering),
+                      HindranceWords(attempt),
                       doing.empty() ? "; what they do since then is not known here" : doing);
 }
 

@@ -37,5 +37,47 @@ TEST(ArrivalTest, IsKnownByAddressAndProcess) {
       << "another address of a PC is fine where the process is the only one of that number";
 }
 
+class RendezvousWordsTest : public ::testing::Test {
+ protected:
+  RendezvousWordsTest() {
+    attempt_.members = {Share("pc1", 0, 1, {0}), Share("pc2", 1, 1, {0})};
+    attempt_.ranks = MakeRanks(attempt_.members);
+    attempt_.ranks[0].pid = 500;
+    attempt_.ranks[1].pid = 501;
+    attempt_.record.world_size = 2;
+    attempt_.record.store_host = protocol::StoreHost::kWorker;
+    attempt_.record.state = AttemptState::kRunning;
+    attempt_.rendezvous = protocol::RendezvousReport{.arrivals = {{"10.0.0.pc1", 500}}};
+  }
+  std::string Words() const { return RendezvousWords(attempt_, MonoTime{absl::Seconds(25)}); }
+
+  Attempt attempt_;
+};
+
+TEST_F(RendezvousWordsTest, NameWhoHasNotComeAndWhoWaits) {
+  EXPECT_EQ(Words(), "rank 1 on pc2 has not reached the rendezvous for 25 s; rank 0 waits");
+}
+
+TEST_F(RendezvousWordsTest, NameANodeThatGetsNoAnswerFromRank0s) {
+  attempt_.members[1].silence = {.address = "10.0.0.1", .port = 4123, .lasts = absl::Seconds(24)};
+  EXPECT_EQ(Words(),
+            "rank 1 on pc2 has not reached the rendezvous for 25 s; rank 0 waits; pc2 gets no "
+            "answer from pc1 at 10.0.0.1:4123 for 24 s: is there a firewall on pc1?");
+  attempt_.members[1].silence->error = "No route to host";
+  attempt_.rendezvous->arrivals.clear();
+  EXPECT_EQ(Words(),
+            "no rank has come to the rendezvous for 25 s; only programs that use "
+            "torch.distributed do; pc2 cannot connect to pc1 at 10.0.0.1:4123 for 24 s (No route "
+            "to host): is there a firewall on pc1?");
+}
+
+TEST_F(RendezvousWordsTest, SayThatAnotherAccountsProgramWasRefused) {
+  attempt_.rendezvous->refusal = {.account = 0, .ranks_account = 999};
+  EXPECT_EQ(Words(),
+            "rank 1 on pc2 has not reached the rendezvous for 25 s; rank 0 waits; a program of "
+            "account 0 (root) on pc1 came to the rendezvous and was refused, since ranks run as "
+            "account 999: a container joins with '--user 999'");
+}
+
 }  // namespace
 }  // namespace hpc::coordinator

@@ -42,6 +42,8 @@ struct Member {
   protocol::RecallAccess recall;           // unset after a restart of the coordinator
   std::string recall_by;                   // if lost: the node that was asked to recall its ranks
   std::vector<protocol::RankDoing> doing;  // as its last heartbeat said
+  // The worker of rank 0 does not answer this node's, as its last heartbeat said.
+  std::optional<protocol::PeerSilence> silence;
 
   bool Reached(MemberStage to) const { return stage >= to; }
   // The stage becomes `to`, unless a later one has been reached.

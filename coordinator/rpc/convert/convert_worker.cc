@@ -308,6 +308,10 @@ protocol::Heartbeat ToReport(const v1::Heartbeat& heartbeat) {
   for (const v1::RankDoing& one : heartbeat.doing()) {
     out.doing.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
   }
+  for (const v1::PeerSilence& one : heartbeat.silences()) {
+    out.silences.push_back({FromProto(one.ref()), Words(one.address()), one.port(),
+                            FromMicros(one.lasts_us()), Words(one.error())});
+  }
   return out;
 }
 
@@ -319,6 +323,10 @@ protocol::RendezvousReport ToReport(const v1::Rendezvous& rendezvous) {
   }
   out.blocked_key = Words(rendezvous.blocked_key());
   out.waiting = rendezvous.waiting();
+  if (rendezvous.has_refusal()) {
+    const v1::Rendezvous::Refusal& refusal = rendezvous.refusal();
+    out.refusal = {refusal.account(), refusal.ranks_account()};
+  }
   return out;
 }
 

@@ -90,12 +90,20 @@ void GangServices::CloseUnused() {
   if (server != nullptr && server->Status().connections == 0) Close();
 }
 
+std::optional<protocol::PeerSilence> GangServices::Silence() const {
+  return witness_ == nullptr ? std::nullopt : witness_->Silence();
+}
+
 void GangServices::ReportRendezvous() {
   if (store_.server == nullptr) return;
   const StoreStatus status = store_.server->Status();
-  protocol::RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
+  protocol::RendezvousReport report{ref_, {}, status.blocked_key, status.waiting, std::nullopt};
   for (const StoreStatus::Arrival& arrival : status.arrivals) {
     report.arrivals.push_back({arrival.address, arrival.pid});
+  }
+  if (status.refused_account) {
+    report.refusal =
+        protocol::RendezvousReport::Refusal{*status.refused_account, store_record_->account};
   }
   RecordArrivals(static_cast<int32_t>(report.arrivals.size()));
   callbacks_.on_rendezvous(report);

@@ -53,6 +53,8 @@ class GangServices {
   void CloseUnused();
   // Tells once more who has reached the store, if it is served here.
   void ReportRendezvous();
+  // See GangWitness::Silence. nullopt as well where nobody vouches.
+  std::optional<protocol::PeerSilence> Silence() const;
 
  private:
   // Who listens at the port; nullptr where nobody does.

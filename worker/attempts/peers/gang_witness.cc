@@ -1,6 +1,7 @@
 #include "worker/attempts/peers/gang_witness.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -72,8 +73,10 @@ GangWitness::GangWitness(EventLoop* loop, AttemptRef ref, const WitnessRecord& r
       record_(record),
       store_(record.node_rank == 0 ? store : nullptr),
       callbacks_(std::move(callbacks)),
+      ref_(ref),
       witness_(ref, record.nodes),
-      asker_(ref, record.node_rank) {
+      asker_(ref, record.node_rank),
+      answered_(BootNow()) {
   if (store_ != nullptr) {
     store_->AnswerKeepalives([this](const std::string& frame) { return Answer(frame); });
   }
@@ -114,8 +117,7 @@ void GangWitness::Ask() {
   }
   if (!socket_.ok()) {
     if (const absl::Status status = Connect(); !status.ok()) {
-      LogDebug("the worker of rank 0 cannot be asked", {{"error", status.ToString()}});
-      return Close();
+      return CloseBecause(std::string(status.message()));
     }
   }
   question_ = store::Encode(asker_.Ask(now, callbacks_.vouch()));
@@ -130,7 +132,12 @@ absl::Status GangWitness::Connect() {
 }
 
 void GangWitness::OnSocket(uint32_t events) {
-  if (events & (EPOLLHUP | EPOLLERR)) return Close();
+  if (events & (EPOLLHUP | EPOLLERR)) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    return CloseBecause(error == 0 ? "" : strerror(error));
+  }
   if ((events & EPOLLOUT) && !SendQuestion()) return Close();
   if ((events & EPOLLIN) && !ReadAnswer()) return Close();
 }
@@ -154,8 +161,22 @@ bool GangWitness::ReadAnswer() {
   if (answer_.size() < bytes.size()) return true;
   const auto answer = store::DecodeKeepaliveAnswer(std::exchange(answer_, ""));
   if (!answer) return false;
+  answered_ = BootNow();
+  error_.clear();
   if (const auto at = asker_.OnAnswer(*answer)) callbacks_.on_whole(*at);
   return true;
+}
+
+std::optional<protocol::PeerSilence> GangWitness::Silence() const {
+  if (record_.node_rank == 0) return std::nullopt;
+  return protocol::PeerSilence{ref_, record_.store_address, record_.store_port,
+                               BootNow() - answered_, error_};
+}
+
+void GangWitness::CloseBecause(const std::string& error) {
+  LogDebug("the worker of rank 0 cannot be asked", {{"error", error}});
+  error_ = error;
+  Close();
 }
 
 void GangWitness::Close() {

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "common/unique_fd.h"
+#include "protocol/worker_message.h"
 #include "worker/core/witness.h"
 #include "worker/loop/event_loop.h"
 #include "worker/rendezvous/store_server.h"
@@ -45,6 +46,9 @@ class GangWitness {
   GangWitness(const GangWitness&) = delete;
   GangWitness& operator=(const GangWitness&) = delete;
 
+  // For how long the worker of rank 0 has not answered this one. nullopt at the node of rank 0.
+  std::optional<protocol::PeerSilence> Silence() const;
+
  private:
   void Tick();
   void Ask();
@@ -53,14 +57,18 @@ class GangWitness {
   bool SendQuestion();
   bool ReadAnswer();
   void Close();
+  void CloseBecause(const std::string& error);
   std::string Answer(const std::string& frame);
 
   EventLoop* const loop_;
   const WitnessRecord record_;
   StoreServer* const store_;
   const Callbacks callbacks_;
-  Witness witness_;  // used at the node of rank 0
-  Asker asker_;      // used at other nodes
+  const AttemptRef ref_;
+  Witness witness_;    // used at the node of rank 0
+  Asker asker_;        // used at other nodes
+  MonoTime answered_;  // at other nodes: when the last answer came; before that, when this began
+  std::string error_;  // at other nodes: why there is no connection
   UniqueFd socket_;
   std::string question_, answer_;  // what is still to be sent; what has come so far
   EventLoop::TimerId timer_ = 0;

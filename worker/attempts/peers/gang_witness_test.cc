@@ -81,6 +81,25 @@ TEST_F(GangWitnessTest, OneWhosePartHasEndedForGoodMayGo) {
   for (int32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(BecomesWhole(rank)) << rank;
 }
 
+TEST_F(GangWitnessTest, ANodeThatIsNotAnsweredSaysForHowLongAndWhy) {
+  EXPECT_TRUE(BecomesWhole(1));
+  EXPECT_EQ(nodes_[0]->Silence(), std::nullopt) << "it is the one that is asked";
+  EXPECT_LT(nodes_[1]->Silence()->lasts, absl::Seconds(20));
+  nodes_.erase(0);
+  const int port = store_->port();
+  store_.reset();
+  const MonoTime limit = loop_.clock().Get().mono + absl::Seconds(20);
+  while (nodes_[1]->Silence()->error.empty() && loop_.clock().Get().mono < limit) {
+    loop_.RunOnce(absl::Milliseconds(10));
+  }
+  const protocol::PeerSilence silence = *nodes_[1]->Silence();
+  EXPECT_EQ(silence.ref, kRef);
+  EXPECT_EQ(silence.address, "127.0.0.1");
+  EXPECT_EQ(silence.port, port);
+  EXPECT_GT(silence.lasts, absl::ZeroDuration());
+  EXPECT_EQ(silence.error, "Connection refused");
+}
+
 TEST_F(GangWitnessTest, TheOneThatIsAskedMayBeStartedAnew) {
   EXPECT_TRUE(BecomesWhole(1));
   nodes_.erase(0);

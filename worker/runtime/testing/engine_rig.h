@@ -32,11 +32,11 @@ class FakeLink : public Link {
   void Send(const protocol::WorkerMessage& message, int64_t) override {
     if (open) said.push_back(message);
   }
-  void SendHeartbeat(const std::vector<DeviceUsage>&, const std::vector<protocol::RankDoing>& ranks,
+  void SendHeartbeat(const std::vector<DeviceUsage>&, const protocol::Heartbeat& beat,
                      bool answer_may_wait) override {
     ++heartbeats;
     answer_waits = answer_may_wait;
-    doing = ranks;
+    doing = beat.doing;
   }
   void SendInventory(const protocol::Inventory&) override {}
   void Flush() override {}
