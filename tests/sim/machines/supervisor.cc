@@ -147,7 +147,8 @@ void Supervisor::Stop(absl::Duration grace, const std::string& reason, protocol:
                          absl::FormatDuration(grace), ": ", reason);
     stopping_ = true;
     told_to_end_ = reason == kSigterm;
-    census_->blame().Harmed(prepare_.ref, reason);
+    // Where all ranks have ended by themselves, the stop ends only what they have left running.
+    if (phase_ < Phase::kRunning || HasRanks()) census_->blame().Harmed(prepare_.ref, reason);
     Record(StopBegan{reason, halt});
     if (phase_ < Phase::kRunning || grace <= absl::ZeroDuration()) return BeginKill();
     phase_ = Phase::kStopping;
