@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 #include "worker/attempts/python_traceback.h"
 #include "worker/attempts/rank_report.h"
 #include "worker/core/rank_environment.h"
@@ -33,7 +35,15 @@ bool WasEnding(const protocol::RankExit& exit, absl::string_view said) {
   return absl::EndsWith(absl::StripTrailingAsciiWhitespace(said), last_line);
 }
 
+int64_t MemoryOfThisPcKb() { return sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024); }
+
 }  // namespace
+
+std::string MemoryWords(int64_t peak_kb, int64_t there_kb) {
+  if (peak_kb < there_kb / 4) return "";
+  const auto words = [](int64_t kb) { return HumanBytes(static_cast<uint64_t>(kb) * 1024); };
+  return absl::StrCat("perhaps out of memory: it had ", words(peak_kb), " of ", words(there_kb));
+}
 
 protocol::RankExit ToRankExit(const RankExited& event) {
   protocol::RankExit exit;
@@ -43,6 +53,9 @@ protocol::RankExit ToRankExit(const RankExited& event) {
     exit.exit_code = WEXITSTATUS(event.wait_status);
   }
   exit.after_stop = event.after_stop;
+  if (exit.signal == SIGKILL && !exit.after_stop) {
+    exit.message = MemoryWords(event.max_rss_kb, MemoryOfThisPcKb());
+  }
   return exit;
 }
 

@@ -2,12 +2,17 @@
 #ifndef HPC_WORKER_ATTEMPTS_RANK_EXIT_H_
 #define HPC_WORKER_ATTEMPTS_RANK_EXIT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "protocol/rank_exit.h"
 #include "worker/supervisor/protocol/spec.h"
 
 namespace hpc::worker {
+
+// What a rank that was killed by SIGKILL may have died of: "perhaps out of memory: it had 61.0
+// of 64.0 GiB". "" if it had less than a quarter of what there is. Both are in KiB.
+std::string MemoryWords(int64_t peak_kb, int64_t there_kb);
 
 protocol::RankExit ToRankExit(const RankExited& event);
 // As with a shell, the exit code is 127 if there is no such program, and otherwise 126.

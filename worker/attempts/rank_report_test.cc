@@ -142,5 +142,11 @@ TEST_F(RankExitTest, ASuccessNeedsNoWords) {
   EXPECT_EQ(exit.message, "");
 }
 
+TEST(MemoryWordsTest, SayThatARankHadMuchOfTheMemory) {
+  constexpr int64_t kGib = 1 << 20;  // in KiB
+  EXPECT_EQ(MemoryWords(61 * kGib, 64 * kGib), "perhaps out of memory: it had 61 GiB of 64 GiB");
+  EXPECT_EQ(MemoryWords(15 * kGib, 64 * kGib), "");
+}
+
 }  // namespace
 }  // namespace hpc::worker
