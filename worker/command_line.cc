@@ -80,6 +80,13 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
       ->delimiter(',')
       ->envname("HPC_WORKER_ACCOUNTS")
       ->group(group);
+  app->add_option("--setuid-programs", out->setuid_programs,
+                  "ACCOUNT whose ranks may gain privileges from what they execute: sudo, rootless "
+                  "podman, sshfs; may be given several times (default: none)")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->envname("HPC_WORKER_SETUID_PROGRAMS")
+      ->group(group);
   app->add_option(
          "--rank-env", out->rank_env,
          "NAME of a variable of the worker's own that ranks of other accounts inherit too, "

@@ -36,6 +36,7 @@ struct CommandLine {
   std::string supervisor;
   std::string hpc_py_dir;
   std::map<std::string, std::string> accounts;  // user, or "*", to the account of that user's ranks
+  std::vector<std::string> setuid_programs;     // accounts whose ranks may gain privileges by these
   std::vector<std::string> rank_env;  // variables that ranks of other accounts inherit; also NCCL_*
   LogLevel log_level = LogLevel::kInfo;
 

@@ -65,12 +65,12 @@ std::vector<std::string> OwnEnvironment() {
 // Only root's worker can run ranks under other accounts.
 absl::StatusOr<Accounts> MakeAccounts(const CommandLine& command) {
   if (geteuid() != 0) {
-    if (command.accounts.empty()) return Accounts();
+    if (command.accounts.empty() && command.setuid_programs.empty()) return Accounts();
     return absl::FailedPreconditionError(
-        "only a worker that runs as root can run ranks as other accounts: leave out [accounts], or "
-        "start the worker as root");
+        "only a worker that runs as root can run ranks as other accounts: leave out [accounts] and "
+        "--setuid-programs, or start the worker as root");
   }
-  return Accounts::Make(command.accounts);
+  return Accounts::Make(command.accounts, command.setuid_programs);
 }
 
 // Attempts of other accounts are below the state directory. Those accounts may pass through it, but

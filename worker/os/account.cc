@@ -85,7 +85,8 @@ absl::StatusOr<Account> FindAccount(const std::string& name) {
   return account;
 }
 
-absl::StatusOr<Accounts> Accounts::Make(const std::map<std::string, std::string>& mapping) {
+absl::StatusOr<Accounts> Accounts::Make(const std::map<std::string, std::string>& mapping,
+                                        const std::vector<std::string>& setuid_programs) {
   Accounts accounts;
   if (mapping.empty()) {
     auto standard = FindAccount(kDefault);
@@ -102,7 +103,21 @@ absl::StatusOr<Accounts> Accounts::Make(const std::map<std::string, std::string>
     }
     accounts.by_user_[user] = *std::move(account);
   }
+  for (const std::string& name : setuid_programs) {
+    HPC_RETURN_IF_ERROR(accounts.AllowSetuidPrograms(name));
+  }
   return accounts;
+}
+
+absl::Status Accounts::AllowSetuidPrograms(const std::string& name) {
+  bool found = false;
+  for (auto& [user, account] : by_user_) {
+    if (account.name != name) continue;
+    account.ids.setuid_programs = found = true;
+  }
+  if (found) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--setuid-programs '", name, "': no ranks run as that account"));
 }
 
 absl::StatusOr<const Account*> Accounts::Of(const std::string& user) const {

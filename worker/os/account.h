@@ -37,7 +37,9 @@ class Accounts {
   // For a worker that runs as root. `mapping` maps a user (or "*": any other) to an account. If it
   // is empty, kDefault is for everybody. Fails if an account cannot be used; the message says what
   // to do.
-  static absl::StatusOr<Accounts> Make(const std::map<std::string, std::string>& mapping);
+  // `setuid_programs`: those of its accounts whose ranks may gain privileges by setuid programs.
+  static absl::StatusOr<Accounts> Make(const std::map<std::string, std::string>& mapping,
+                                       const std::vector<std::string>& setuid_programs = {});
 
   // nullptr: the ranks run as the worker itself. NotFound: the mapping has no account for this
   // user.
@@ -46,6 +48,8 @@ class Accounts {
   std::vector<const Account*> All() const;
 
  private:
+  absl::Status AllowSetuidPrograms(const std::string& name);
+
   std::map<std::string, Account> by_user_;
 };
 

@@ -79,7 +79,8 @@ bool Demote(const std::optional<AccountIds>& account) {
   if (account && !hpc::worker::BecomeSupervisorFor(*account)) {
     return Fail("become the account");
   }
-  if (!hpc::worker::GiveUpPrivileges()) return Fail("give up privileges");
+  if (!hpc::worker::GiveUpPrivileges(account && account->setuid_programs))
+    return Fail("give up privileges");
   return true;
 }
 

@@ -49,6 +49,18 @@ std::string PermissionHint(absl::string_view reason) {
          "shows: give it the right, or write below $HPC_RUN_DIR";
 }
 
+// Looks for the words of sudo, newuidmap and fusermount.
+std::string PrivilegesHint(absl::string_view reason) {
+  const bool refused =
+      absl::StrContains(reason, "\"no new privileges\" flag is set") ||
+      (absl::StrContains(reason, "Operation not permitted") &&
+       (absl::StrContains(reason, "newuidmap") || absl::StrContains(reason, "newgidmap") ||
+        absl::StrContains(reason, "fusermount")));
+  if (!refused) return "";
+  return "ranks gain no privileges from setuid programs, unless the node's worker has "
+         "--setuid-programs with their account, which 'hpcctl run -- id' shows";
+}
+
 std::string VirtualEnvironment(const Environment& environment) {
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const char* folder = environment(name);
@@ -92,6 +104,7 @@ std::string FailureHint(const v1::Run& run, const Environment& environment) {
   std::string hint = LocalRankHint(run.reason());
   if (hint.empty()) hint = AbortHint(run.reason());
   if (hint.empty()) hint = PermissionHint(run.reason());
+  if (hint.empty()) hint = PrivilegesHint(run.reason());
   if (hint.empty()) hint = TrainHint(run);
   return hint.empty() ? InterpreterHint(run, environment) : hint;
 }

@@ -54,6 +54,15 @@ TEST(FailureHintTest, SaysAsWhomRanksRunWhereTheyMayNot) {
   }
 }
 
+TEST(FailureHintTest, SaysWhatASetuidProgramNeeds) {
+  for (const char* said :
+       {"sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.",
+        "exited with code 125: newuidmap: write to uid_map failed: Operation not permitted"}) {
+    EXPECT_THAT(Hint(Failed("podman", said)), HasSubstr("--setuid-programs")) << said;
+  }
+  EXPECT_EQ(Hint(Failed("a.out", "mlock: Operation not permitted")), "");
+}
+
 TEST(FailureHintTest, AnAbortOnTheWayOutIsExplained) {
   EXPECT_THAT(Hint(Failed("python",
                           "was killed by SIGABRT: terminate called without an active "

@@ -45,7 +45,8 @@ bool DropCapabilities() {
 }  // namespace
 
 std::string ToText(const AccountIds& ids) {
-  std::string text = std::to_string(ids.uid) + ":" + std::to_string(ids.gid) + ":";
+  std::string text = ids.setuid_programs ? "+" : "";
+  text += std::to_string(ids.uid) + ":" + std::to_string(ids.gid) + ":";
   for (size_t i = 0; i < ids.groups.size(); ++i) {
     text += (i == 0 ? "" : ",") + std::to_string(ids.groups[i]);
   }
@@ -54,7 +55,8 @@ std::string ToText(const AccountIds& ids) {
 
 std::optional<AccountIds> ParseAccountIds(const std::string& text) {
   AccountIds ids;
-  size_t at = 0;
+  ids.setuid_programs = text.substr(0, 1) == "+";
+  size_t at = ids.setuid_programs ? 1 : 0;
   if (!TakeId(text, &at, &ids.uid) || text[at++] != ':') return std::nullopt;
   if (!TakeId(text, &at, &ids.gid) || text[at++] != ':') return std::nullopt;
   while (at < text.size()) {
@@ -66,7 +68,7 @@ std::optional<AccountIds> ParseAccountIds(const std::string& text) {
 }
 
 bool BecomeSupervisorFor(const AccountIds& ids) {
-  if (!EmptyBoundingSet()) return false;
+  if (!ids.setuid_programs && !EmptyBoundingSet()) return false;
   const std::vector<gid_t> groups(ids.groups.begin(), ids.groups.end());
   if (setgroups(groups.size(), groups.data()) != 0) return false;
   if (setresgid(ids.gid, ids.gid, ids.gid) != 0) return false;
@@ -93,8 +95,8 @@ OnOwnBehalf::~OnOwnBehalf() {
   if (switched_) setfsuid(geteuid());
 }
 
-bool GiveUpPrivileges() {
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+bool GiveUpPrivileges(bool setuid_programs) {
+  if (!setuid_programs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   // Root gets its capabilities back with the next execve. Any other account would keep capabilities
   // that whoever started this process had been lent.
   if (geteuid() != 0 && !DropCapabilities()) return false;

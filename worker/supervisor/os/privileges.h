@@ -14,11 +14,14 @@ struct AccountIds {
   uint32_t uid = 0;
   uint32_t gid = 0;
   std::vector<uint32_t> groups;  // supplementary groups
+  // Its ranks may gain privileges from what they execute, such as sudo, newuidmap or a setuid
+  // nvidia-modprobe.
+  bool setuid_programs = false;
 
   bool operator==(const AccountIds&) const = default;
 };
 
-// For example "1000:1000:27,44", for a command line.
+// For example "1000:1000:27,44", for a command line; "+1000:1000:27,44" with setuid programs.
 std::string ToText(const AccountIds& ids);
 // nullopt: it is not such a text, or it names root, which nobody may become.
 std::optional<AccountIds> ParseAccountIds(const std::string& text);
@@ -52,9 +55,9 @@ class OnOwnBehalf {
 };
 
 // The calling process and its descendants gain no privileges from what they execute (setuid
-// programs, file capabilities). They lose all privileges except those of being root, and leave no
-// core files unless they ask for them. False: errno says why.
-bool GiveUpPrivileges();
+// programs, file capabilities), unless `setuid_programs` lets them. They lose all privileges except
+// those of being root, and leave no core files unless they ask for them. False: errno says why.
+bool GiveUpPrivileges(bool setuid_programs);
 
 // Other processes of the same account may not trace the calling process, or read its memory or
 // environment. An execve ends this.
