@@ -69,7 +69,8 @@ struct AttemptHalted {
 // No process of the attempt is left on the node, and its devices are free.
 struct AttemptReturned {
   AttemptRef ref;
-  Halt halt;  // what ended the attempt there
+  Halt halt;           // what ended the attempt there
+  int32_t killed = 0;  // processes that needed SIGKILL
 };
 
 struct EnvironmentReport {

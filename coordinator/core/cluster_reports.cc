@@ -104,6 +104,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::AttemptReturned
   // About an attempt that is over this is true and harmless.
   const auto live = Reported(turn, node, report.ref, Stale::kIsHarmless);
   if (!live) return;
+  if (!live->member->placement.returned) live->run->attempt->killed += report.killed;
   gangs.Returned(turn, live->run, live->member,
                  gangs.verdicts().CauseOf(turn, *live->run->attempt, node->name(), report.halt));
 }

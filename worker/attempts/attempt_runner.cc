@@ -188,7 +188,7 @@ void AttemptRunner::RollBack(const absl::Status& status) {
         if (!*alive || abandoned_) return;
         preparing_ = false;
         if (stopped_) {
-          context_->observer->OnReturned(ref_, {});
+          context_->observer->OnReturned(ref_, {}, 0);
         } else {
           context_->observer->OnPrepared({ref_, status, "", 0, true});
         }
@@ -268,7 +268,7 @@ void AttemptRunner::AbandonPreparation() {
              {{"attempt", ref_.ToString()}});
   abandoned_ = true;
   gang_.Close();
-  context_->observer->OnReturned(ref_, {});
+  context_->observer->OnReturned(ref_, {}, 0);
 }
 
 // If ranks and supervisor have the same account, the ranks can stop their supervisor.
@@ -346,6 +346,7 @@ void AttemptRunner::On(const AllGone& event) {
   LogInfo("attempt is over", {{"attempt", ref_.ToString()},
                               {"killed", event.killed},
                               {"stop_ms", event.kill_ns / 1'000'000}});
+  killed_ = event.killed;
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
   // The supervisor's word is not enough, since we can look for ourselves.
@@ -455,7 +456,7 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 void AttemptRunner::Returned(const protocol::Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   watch_.TellAll();
-  context_->observer->OnReturned(ref_, halt);
+  context_->observer->OnReturned(ref_, halt, killed_);
 }
 
 }  // namespace hpc::worker

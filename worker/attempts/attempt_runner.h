@@ -51,7 +51,8 @@ class AttemptObserver {
   // part that has returned.
   virtual Vouch VouchFor(AttemptRef ref) const = 0;
   // Nothing of the attempt runs any more.
-  virtual void OnReturned(AttemptRef ref, const protocol::Halt& halt) = 0;
+  // `killed`: how many of its processes needed SIGKILL to end.
+  virtual void OnReturned(AttemptRef ref, const protocol::Halt& halt, int32_t killed) = 0;
 };
 
 // What all runners share. It outlives them.
@@ -166,6 +167,7 @@ class AttemptRunner {
   std::unique_ptr<SupervisorClient> supervisor_;
   std::optional<SpawnedSupervisor> left_;  // the supervisor, after the attempt was over
   std::string held_cgroup_;                // the one still held for us
+  int32_t killed_ = 0;                     // of its processes; known when all are gone
   bool proved_gone_ = false;
   std::vector<int64_t> survivors_;  // processes that have survived SIGKILL so far
   bool preparing_ = false;

@@ -259,9 +259,10 @@ void Agent::OnRecalled(const protocol::Recalled& recalled, Effects* effects) {
   DropUnsayable(effects);
 }
 
-void Agent::OnReturned(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects) {
+void Agent::OnReturned(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects,
+                       int32_t killed) {
   if (Attempt* attempt = Find(ref)) {
-    attempt->OnReturned(now.mono, halt, effects);
+    attempt->OnReturned(now.mono, halt, effects, killed);
     // The gang waits for this node until the node knows that its return was heard.
     if (attempt->ended_well()) connection_.Confirm(now.mono);
   }

@@ -57,7 +57,8 @@ class Agent {
   // The result of a RecallRanks.
   void OnRecalled(const protocol::Recalled& recalled, Effects* effects);
   // No process of the attempt is left. `halt` is set if its supervisor was lost.
-  void OnReturned(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects);
+  void OnReturned(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects,
+                  int32_t killed = 0);
   // The attempt's files are gone.
   void OnDropped(AttemptRef ref) { attempts_.erase(ref); }
 

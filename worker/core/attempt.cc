@@ -64,7 +64,7 @@ void Attempt::OnStart(MonoTime now, const protocol::Start& start, Effects* effec
 
 void Attempt::OnStop(MonoTime now, const protocol::Stop& stop, Effects* effects) {
   if (!live()) {
-    effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now)}});
+    effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now), killed_}});
     return;
   }
   phase_ = Phase::kStopping;
@@ -227,13 +227,15 @@ void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, const protoco
   effects->push_back(StopAttempt{ref_, grace, halt.reason, halt.kind});
 }
 
-void Attempt::OnReturned(MonoTime now, const protocol::Halt& halt, Effects* effects) {
+void Attempt::OnReturned(MonoTime now, const protocol::Halt& halt, Effects* effects,
+                         int32_t killed) {
   if (!live()) return;
   returned_at_ = now;
   ended_well_ = !stopping() && halt.kind == protocol::HaltKind::kNone && AllSucceeded();
   phase_ = Phase::kReturned;
+  killed_ = killed;
   TakeHalt(now, halt);
-  effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now)}});
+  effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now), killed_}});
   if (forget_) {
     phase_ = Phase::kForgotten;
     effects->push_back(DropAttempt{ref_});

@@ -83,7 +83,7 @@ class Attempt {
   // The supervisor ends the ranks for its own reason.
   void OnStoppedItself(MonoTime now, const protocol::Halt& halt, Effects* effects);
   // No process of the attempt is left. `halt` is set if its supervisor was lost.
-  void OnReturned(MonoTime now, const protocol::Halt& halt, Effects* effects);
+  void OnReturned(MonoTime now, const protocol::Halt& halt, Effects* effects, int32_t killed = 0);
   // The worker itself ends the attempt, for a reason that is not the run's fault. The reason is
   // reported, unless the attempt was being stopped already.
   void StopForOurselves(MonoTime now, absl::Duration grace, const protocol::Halt& halt,
@@ -170,6 +170,7 @@ class Attempt {
   bool witnessed_ = false;
   // The attempt has returned, and every rank had exited 0 by itself. Only the worker process that
   // saw the return sets this, since an earlier one may have promised not to vouch for it.
+  int32_t killed_ = 0;  // processes that needed SIGKILL; known when it has returned
   bool ended_well_ = false;
   MonoTime returned_at_ = MonoTime::Infinite();
   MonoTime silent_until_{};

@@ -225,6 +225,7 @@ void Fill(const protocol::AttemptReturned& m, v1::WorkerMessage* out) {
   Fill(m.ref, one->mutable_ref());
   if (m.halt.kind != protocol::HaltKind::kNone) Fill(m.halt, one->mutable_halt());
   one->set_lost_reason(LostReason(m.halt));
+  one->set_killed(m.killed);
 }
 
 void Fill(const protocol::EnvironmentReport& m, v1::WorkerMessage* out) {

@@ -433,10 +433,10 @@ void Engine::OnWhole(AttemptRef ref, MonoTime at) {
 
 Vouch Engine::VouchFor(AttemptRef ref) const { return agent_->VouchFor(loop_->clock().Get(), ref); }
 
-void Engine::OnReturned(AttemptRef ref, const protocol::Halt& halt) {
+void Engine::OnReturned(AttemptRef ref, const protocol::Halt& halt, int32_t killed) {
   output_.OnReturned(ref);
   if (!supervisors_swept_soon_) SweepSupervisorsSoon();
-  Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, halt, effects); });
+  Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, halt, effects, killed); });
 }
 
 // Repeats until no supervisor waits any more.

@@ -98,7 +98,7 @@ class Engine : public AttemptObserver {
   void OnDoomed(AttemptRef ref, const std::string& reason) override;
   void OnWhole(AttemptRef ref, MonoTime at) override;
   Vouch VouchFor(AttemptRef ref) const override;
-  void OnReturned(AttemptRef ref, const protocol::Halt& halt) override;
+  void OnReturned(AttemptRef ref, const protocol::Halt& halt, int32_t killed) override;
 
  private:
   void Adopt();

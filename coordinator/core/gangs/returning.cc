@@ -34,6 +34,12 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
     ending.outcome = AttemptOutcome::kSucceeded;
     ending.reason = absl::StrCat(attempt.ranks.size() == 1 ? "its rank" : "every rank",
                                  " exited 0 after ", HumanDuration(ending.ran_for));
+    if (attempt.killed > 0) {
+      const bool one = attempt.killed == 1;
+      absl::StrAppend(&ending.reason, "; ", attempt.killed, one ? " process" : " processes",
+                      " left running behind ", attempt.ranks.size() == 1 ? "it" : "them",
+                      one ? " was killed" : " were killed");
+    }
   }
   return ending;
 }

@@ -80,6 +80,7 @@ struct Attempt {
   Cause decided;
   std::vector<Cause> recorded;
   int32_t ranks_done = 0;  // ranks that exited 0 of their own accord
+  int32_t killed = 0;      // processes that needed SIGKILL on nodes that have returned their part
   // The state of the rendezvous store, as last reported.
   std::optional<protocol::RendezvousReport> rendezvous;
   bool all_connected = false;

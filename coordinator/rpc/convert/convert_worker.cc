@@ -275,7 +275,7 @@ protocol::AttemptHalted ToReport(const v1::AttemptHalted& halted) {
 
 protocol::AttemptReturned ToReport(const v1::AttemptReturned& returned) {
   return {FromProto(returned.ref()),
-          ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason())};
+          ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason()), returned.killed()};
 }
 
 protocol::RankEnded ToReport(const v1::RankEnded& ended) {
