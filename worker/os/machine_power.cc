@@ -13,6 +13,8 @@ namespace {
 
 // A service manager that takes longer to answer will not kill us soon either.
 constexpr absl::Duration kAskLimit = absl::Seconds(2);
+// The longest time that is waited for logind's lock to be gone.
+constexpr absl::Duration kReleaseLimit = absl::Seconds(2);
 
 }  // namespace
 
@@ -27,6 +29,10 @@ PowerCommand::PowerCommand(std::string command, absl::Duration limit)
     : command_(command.empty() ? kLogindSuspend : std::move(command)), limit_(limit) {}
 
 absl::Status PowerCommand::Sleep() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    inhibitor_.Release(kReleaseLimit);
+  }
   HPC_ASSIGN_OR_RETURN(CommandResult result, RunCommand({.program = "/bin/sh",
                                                          .argv = {"sh", "-c", command_},
                                                          .env = OwnEnvironment(),
@@ -36,6 +42,11 @@ absl::Status PowerCommand::Sleep() {
   return absl::FailedPreconditionError(absl::StrCat("the power command \"", command_,
                                                     "\" failed with ", result.HowItEnded(),
                                                     words.empty() ? "" : ": ", words));
+}
+
+void PowerCommand::KeepAwake(bool awake) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  awake ? inhibitor_.Hold() : inhibitor_.Release(absl::ZeroDuration());
 }
 
 bool PowerCommand::GoingDown() {

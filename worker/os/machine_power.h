@@ -2,11 +2,14 @@
 #ifndef HPC_WORKER_OS_MACHINE_POWER_H_
 #define HPC_WORKER_OS_MACHINE_POWER_H_
 
+#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "worker/os/seams.h"
+#include "worker/os/sleep_inhibitor.h"
 
 namespace hpc::worker {
 
@@ -36,10 +39,14 @@ class PowerCommand : public Power {
   absl::Status Sleep() override;
   // False if neither systemd nor logind is there, or if they do not answer.
   bool GoingDown() override;
+  // See SleepInhibitor. Sleep lets it go first.
+  void KeepAwake(bool awake) override;
 
  private:
   const std::string command_;
   const absl::Duration limit_;
+  std::mutex mutex_;
+  SleepInhibitor inhibitor_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hpc::worker

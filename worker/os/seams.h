@@ -89,6 +89,9 @@ class Power {
   // Whether the machine is being shut down or put to sleep at this moment. Takes two seconds at
   // most.
   virtual bool GoingDown() = 0;
+  // Whether the machine shall not suspend itself, since ranks run. Does not wait, and does nothing
+  // where nobody suspends machines.
+  virtual void KeepAwake(bool awake) = 0;
 };
 
 }  // namespace hpc::worker

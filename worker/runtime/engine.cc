@@ -25,6 +25,8 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 // How many ranks a heartbeat tells about. This is enough for any gang of a PC, and small enough to
 // cost nothing.
 constexpr size_t kRanksLookedAt = 64;
+// Whoever runs many short runs is not to pay for a lock with each.
+constexpr absl::Duration kKeepAwakeAfter = absl::Seconds(5);
 
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
 // How long a supervisor waits for another attempt. Where many short runs follow each other, the
@@ -254,6 +256,14 @@ void Engine::Do(const SayHeartbeat& effect) {
   protocol::Heartbeat beat;
   for (const auto& [ref, runner] : runners_) runner->Describe(kRanksLookedAt, &beat);
   link_->SendHeartbeat(surroundings_.TakeUsage(), beat, effect.answer_may_wait);
+  KeepAwake();
+}
+
+void Engine::KeepAwake() {
+  const MonoTime now = loop_->clock().Get().mono;
+  const bool busy = !runners_.empty() && !agent_->yield().reclaimed();
+  busy_since_ = busy ? std::min(busy_since_, now) : MonoTime::Infinite();
+  machine_.power->KeepAwake(busy && now - busy_since_ >= kKeepAwakeAfter);
 }
 
 void Engine::OnMessage(const protocol::CoordinatorMessage& message) {

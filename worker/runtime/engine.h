@@ -132,6 +132,7 @@ class Engine : public AttemptObserver {
   void OnWelcome();
   void OnLinkClosed(const absl::Status& why);
   void CloseUnusedStores();
+  void KeepAwake();
   void DeleteFiles(AttemptRef ref);
   // Once an hour, removes what runs left here too long ago.
   void SweepRunDirs();
@@ -158,6 +159,8 @@ class Engine : public AttemptObserver {
   Output output_;
   std::unique_ptr<Agent> agent_;
   std::map<AttemptRef, std::unique_ptr<AttemptRunner>> runners_;
+
+  MonoTime busy_since_ = MonoTime::Infinite();  // ranks have been here since, for no owner
 
   std::map<uint64_t, std::unique_ptr<RecallCall>> recalls_;
   uint64_t recalls_begun_ = 0;

@@ -110,10 +110,12 @@ class FakePower : public Power {
     return answer;
   }
   bool GoingDown() override { return going_down; }
+  void KeepAwake(bool awake) override { kept_awake = awake; }
   std::mutex busy;  // a test that holds this makes going to sleep take long
   int sleeps = 0;
   absl::Status answer;
   bool going_down = false;
+  bool kept_awake = false;
 };
 
 class EngineRig : public ::testing::Test {
