@@ -133,6 +133,17 @@ void PowerControl::WakeFor(Turn& turn, Node* node, RunId run) {
   }
 }
 
+void PowerControl::CallLost(Turn& turn, Node* node, RunId run) {
+  const bool may = node->lost() && node->record.power == Power::kOn && node->holdings.empty() &&
+                   node->CanWake() && !node->record.reclaimed && !node->ShutOut();
+  if (!may || node->wake_packets > 0) return;
+  turn.Event(
+      event::kNodeWake, About(node->name()),
+      absl::StrCat("run ", run, " needs it: it is lost, and may have fallen asleep by itself"));
+  node->power_since = turn.mono();
+  SendPacket(turn, node);
+}
+
 void PowerControl::StartWaking(Turn& turn, Node* node, const std::string& why) {
   Set(turn, node, Power::kWaking, why);
   turn.Event(event::kNodeWake, About(node->name()), why);
@@ -282,6 +293,8 @@ bool PowerControl::Gone(Turn& turn, Node* node) {
 }
 
 void PowerControl::Lost(Turn& turn, Node* node) {
+  node->wake_packets = 0;
+  state_->capacity_changed = true;  // a run that waits may need it
   if (node->record.power != Power::kDraining) return;
   StayedOn(turn, node, "was lost before it was free to go to sleep");
 }
@@ -313,6 +326,10 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
       if (!still_here) return;
       break;
     case Power::kOn:
+      // It is called while a run needs it. What follows the last packet is up to the PC.
+      if (!node->lost() || node->wake_packets == 0) return;
+      if (static_cast<size_t>(node->wake_packets) < kPacketTimes.size()) SendPacket(turn, node);
+      return;
     case Power::kDraining:
     case Power::kStopped:
       return;

@@ -31,6 +31,9 @@ class PowerControl {
   absl::Status Wake(Turn& turn, Node* node, const std::string& who);
   // Wakes a node on which a run was placed, unless it is already being woken.
   void WakeFor(Turn& turn, Node* node, RunId run);
+  // A waiting run could use the node, which is lost. Perhaps its PC has fallen asleep by itself,
+  // and a packet harms nobody: sends some, once for each time that the node is lost.
+  void CallLost(Turn& turn, Node* node, RunId run);
 
   // The node has said hello. `slept`: it proved that it was off (it has another boot id, or
   // resumed).

@@ -12,6 +12,7 @@ using ::hpc::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
@@ -175,6 +176,53 @@ TEST(WakeTest, LostNodeMayBeWokenByHand) {
   c.Pass(absl::Seconds(6), {"pc1"});
   ASSERT_OK(c.Wake("pc1"));
   EXPECT_THAT(c.TakeWakes(), SizeIs(1));
+}
+
+// A desktop may suspend its PC without a word.
+class LostTest : public ::testing::Test {
+ protected:
+  LostTest() {
+    c.Join({"pc1", "pc2"});
+    c.Pass(absl::Seconds(7), {"pc2"});
+    EXPECT_EQ(c.NodeState("pc2"), "lost");
+    c.TakeEvents();
+  }
+  int PacketsWithin(absl::Duration d) {
+    c.Pass(d, {"pc2"});
+    return static_cast<int>(c.TakeWakes().size());
+  }
+  ClusterTester c;
+};
+
+TEST_F(LostTest, ARunThatNeedsItCallsIt) {
+  EXPECT_EQ(PacketsWithin(absl::Minutes(1)), 0) << "nobody needs it";
+  const RunId run = c.Submit(Nodes(2));
+  EXPECT_EQ(PacketsWithin(absl::Minutes(1)), 5);
+  EXPECT_EQ(PacketsWithin(absl::Minutes(10)), 0);
+  EXPECT_THAT(c.TakeEvents("node.wake"),
+              ElementsAre("node.wake run 1 needs it: it is lost, and may have fallen asleep by "
+                          "itself"));
+  EXPECT_EQ(c.NodeState("pc2"), "lost") << "it may as well be broken";
+  protocol::Hello hello = HelloOf("pc2");
+  hello.incarnation = 2;
+  hello.resumed = true;
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.state(run), RunState::kStarting);
+}
+
+TEST_F(LostTest, OneThatIsReclaimedIsNotCalled) {
+  ASSERT_OK(c.Reclaim("pc2"));
+  c.Submit(Nodes(2));
+  EXPECT_EQ(PacketsWithin(absl::Minutes(1)), 0);
+}
+
+TEST_F(LostTest, ARunThatWaitedAlreadyCallsWhatIsLostLater) {
+  ClusterTester d;
+  d.Join({"pc1", "pc2"});
+  d.Run(d.Submit(Nodes(1)));  // on pc1
+  d.Submit(Nodes(2));
+  d.Pass(absl::Seconds(7), {"pc2"});
+  EXPECT_THAT(d.TakeWakes(), Not(IsEmpty()));
 }
 
 }  // namespace

@@ -122,10 +122,24 @@ void Scheduler::Schedule(Turn& turn, Now now) {
       Start(turn, state_->runs.Find(placed.run), placed, view.nodes);
     }
   }
+  CallLost(turn);
   for (RunId id : fresh) {
     const Run* run = state_->runs.Find(id);
     if (run == nullptr || !state_->queue.Contains(*run)) continue;
     turn.Event(event::kRunWaiting, About(id), WaitOf(*state_, now, *run, holder_).text);
+  }
+}
+
+void Scheduler::CallLost(Turn& turn) const {
+  const std::vector<Run*> first = state_->queue.First(1);
+  if (first.empty()) return;
+  const Run* const run = first.front();
+  const FitWishes wishes = WishesOf(*run);
+  for (const auto& [name, node] : state_->nodes.by_name()) {
+    NodeSpace space = EmptySpace(name, node->record.inventory);
+    space.awake = false;
+    if (!CouldHold(run->request(), space) || IsKeptFrom(run->request(), space)) continue;
+    if (!MustLeaveAsleep(wishes, space)) power_->CallLost(turn, node, run->id());
   }
 }
 

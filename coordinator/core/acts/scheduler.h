@@ -45,6 +45,8 @@ class Scheduler {
   // is not there yet.
   bool IsExpected(const RunRequest& request) const;
   void Gather(Run* run, MonoTime now);
+  // Calls the lost nodes that the run at the head of the queue could use.
+  void CallLost(Turn& turn) const;
   void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
 
   State* state_;
