@@ -22,12 +22,16 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+// Whether a PC's network card wakes it when a Wake-on-LAN packet comes.
+enum class WakeOnLan { kUnknown = 0, kOff = 1, kOn = 2 };
+
 struct NetworkInterface {
   std::string name;
   std::string address;     // IP literal; "" when it has none
   std::string mac;         // "aa:bb:cc:dd:ee:ff"
   int64_t speed_mbps = 0;  // 0: unknown
   std::string broadcast;   // subnet broadcast address; "" when it has none
+  WakeOnLan wake_on_lan = WakeOnLan::kUnknown;
 
   bool operator==(const NetworkInterface&) const = default;
 };
@@ -50,6 +54,9 @@ struct Inventory {
   std::string os;  // "Debian GNU/Linux 12 (bookworm)"
   std::string kernel;
   std::string driver;  // NVIDIA driver version; "" when none
+  // Why the GPUs that the PC seems to have cannot be used, in words; "" when nothing is known to be
+  // wrong. Its devices are CPU slots then.
+  std::string gpu_trouble;
   std::string worker_version;
   bool can_wake_by_hook = false;
   std::vector<std::string> owners;  // users who may reclaim and lend it, says its worker

@@ -173,6 +173,7 @@ absl::Status RunDaemon(const CommandLine& command) {
   const RealClock clock;
   EventLoop loop(&clock);
   const auto host = MakeHostProbe({.state_dir = state_dir.path()});
+  if (geteuid() == 0) MakeGpuNodes();
   const auto devices = MakeDeviceProbe(command.cpu_slots);
   const auto python = MakePythonProbe();
   PowerCommand power(command.power_command);

@@ -6,6 +6,7 @@
 #include "common/status_macros.h"
 #include "coordinator/core/cluster_impl.h"
 #include "coordinator/core/gangs/rendezvous.h"
+#include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_check.h"
 #include "coordinator/core/state/live_attempt.h"
 #include "coordinator/core/values/cluster_options.h"
@@ -87,8 +88,8 @@ absl::Status Cluster::Lend(Now now, const std::string& name, const std::string& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<RunId> Cluster::Sleep(Now now, const std::string& name, const std::string& who,
-                                     Effects* effects) {
+absl::StatusOr<SleepAnswer> Cluster::Sleep(Now now, const std::string& name, const std::string& who,
+                                           Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
   const bool was_on = node->record.power == Power::kOn;
@@ -99,7 +100,7 @@ absl::StatusOr<RunId> Cluster::Sleep(Now now, const std::string& name, const std
                absl::StrCat("run ", waker, " waits for a node like it, and will wake it"),
                Severity::kWarning);
   }
-  return waker;
+  return SleepAnswer{waker, WhyNotWoken(*node)};
 }
 
 absl::Status Cluster::Wake(Now now, const std::string& name, const std::string& who,

@@ -60,8 +60,8 @@ class Cluster {
   // Puts the node to sleep. Returns the queued run that, as things stand, will wake it as soon as
   // it is off; 0: none. FailedPrecondition: the node is neither on nor falling asleep, or its owner
   // has taken it back.
-  absl::StatusOr<RunId> Sleep(Now now, const std::string& node, const std::string& who,
-                              Effects* effects);
+  absl::StatusOr<SleepAnswer> Sleep(Now now, const std::string& node, const std::string& who,
+                                    Effects* effects);
   // Wakes the node. FailedPrecondition: it is on, its worker was stopped, it is shut out, or there
   // is no known way to wake it (no MAC, no hook).
   absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);

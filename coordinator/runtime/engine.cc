@@ -113,10 +113,10 @@ void Engine::Lend(const std::string& node, const std::string& who,
 }
 
 void Engine::Sleep(const std::string& node, const std::string& who,
-                   std::function<void(absl::StatusOr<RunId>)> done) {
-  absl::StatusOr<RunId> waker =
+                   std::function<void(absl::StatusOr<SleepAnswer>)> done) {
+  absl::StatusOr<SleepAnswer> answer =
       impl_->cluster.Sleep(impl_->clock->Get(), node, who, &impl_->effects);
-  impl_->answers.push_back(AnswerWith(std::move(done), std::move(waker)));
+  impl_->answers.push_back(AnswerWith(std::move(done), std::move(answer)));
 }
 
 void Engine::Wake(const std::string& node, const std::string& who,

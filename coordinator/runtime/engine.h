@@ -95,7 +95,7 @@ class Engine {
   void Lend(const std::string& node, const std::string& who,
             std::function<void(absl::Status)> done);
   void Sleep(const std::string& node, const std::string& who,
-             std::function<void(absl::StatusOr<RunId>)> done);
+             std::function<void(absl::StatusOr<SleepAnswer>)> done);
   void Wake(const std::string& node, const std::string& who,
             std::function<void(absl::Status)> done);
   void Forget(const std::string& node, const std::string& who,

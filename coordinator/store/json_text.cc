@@ -134,6 +134,10 @@ bool ReadOne(const json& object, protocol::NetworkInterface* interface) {
   in.Text("mac", &interface->mac);
   in.Number("speed_mbps", &interface->speed_mbps);
   in.Text("broadcast", &interface->broadcast);
+  int32_t wake_on_lan = 0;
+  in.Number("wake_on_lan", &wake_on_lan);
+  if (wake_on_lan < 0 || wake_on_lan > 2) return false;
+  interface->wake_on_lan = static_cast<protocol::WakeOnLan>(wake_on_lan);
   return in.ok();
 }
 
@@ -260,7 +264,8 @@ std::string ToJson(const std::vector<protocol::NetworkInterface>& interfaces) {
                    {"address", interface.address},
                    {"mac", interface.mac},
                    {"speed_mbps", interface.speed_mbps},
-                   {"broadcast", interface.broadcast}});
+                   {"broadcast", interface.broadcast},
+                   {"wake_on_lan", static_cast<int32_t>(interface.wake_on_lan)}});
   }
   return Dump(all);
 }

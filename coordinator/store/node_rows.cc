@@ -8,7 +8,8 @@ constexpr Table kNodes = {
     "nodes", "name",
     "address, power, reason, reclaimed, reclaimed_until, reclaim_reason, boot_id, "
     "first_seen, last_seen, hostname, os, kernel, driver, worker_version, cores, "
-    "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners, revoked, forgotten"};
+    "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners, revoked, forgotten, "
+    "gpu_trouble"};
 
 void Bind(const NodeRecord& node, Statement& to) {
   const protocol::Inventory& inventory = node.inventory;
@@ -35,7 +36,8 @@ void Bind(const NodeRecord& node, Statement& to) {
       .Text(ToJson(inventory.interfaces))
       .Text(ToJson(inventory.owners))
       .Text(node.revoked)
-      .Int(node.forgotten);
+      .Int(node.forgotten)
+      .Text(inventory.gpu_trouble);
 }
 
 NodeRecord ReadNode(Row& row) {
@@ -65,6 +67,7 @@ NodeRecord ReadNode(Row& row) {
   inventory.owners = ReadTexts(row);
   node.revoked = row.Text();
   node.forgotten = row.Bool();
+  inventory.gpu_trouble = row.Text();
   return node;
 }
 

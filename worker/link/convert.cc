@@ -118,6 +118,7 @@ void Fill(const protocol::NetworkInterface& interface, v1::NetworkInterface* out
   out->set_mac(interface.mac);
   out->set_speed_mbps(interface.speed_mbps);
   out->set_broadcast(interface.broadcast);
+  out->set_wake_on_lan(static_cast<v1::NetworkInterface::WakeOnLan>(interface.wake_on_lan));
 }
 
 void Fill(const protocol::Inventory& inventory, v1::Inventory* out) {
@@ -136,6 +137,7 @@ void Fill(const protocol::Inventory& inventory, v1::Inventory* out) {
   out->set_os(ToValidUtf8(inventory.os));
   out->set_kernel(ToValidUtf8(inventory.kernel));
   out->set_driver(inventory.driver);
+  out->set_gpu_trouble(ToValidUtf8(inventory.gpu_trouble));
   out->set_worker_version(inventory.worker_version);
   out->set_can_wake_by_hook(inventory.can_wake_by_hook);
   for (const std::string& owner : inventory.owners) out->add_owners(owner);

@@ -57,6 +57,7 @@ class LinuxHostProbe : public HostProbe {
     info.interfaces = SelectInterfaces(ListInterfaceAddresses());
     for (protocol::NetworkInterface& interface : info.interfaces) {
       interface.speed_mbps = ReadInterfaceSpeed(options_.root, interface.name);
+      interface.wake_on_lan = ReadWakeOnLan(interface.name);
     }
     info.os = ParseOsName(Text("/etc/os-release"));
     utsname name = {};

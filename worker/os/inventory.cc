@@ -10,6 +10,7 @@ protocol::Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const A
   protocol::Inventory inventory = host->Read();
   inventory.devices = devices->Devices();
   inventory.driver = devices->DriverVersion();
+  inventory.gpu_trouble = devices->GpuTrouble();
   inventory.worker_version = Version();
   inventory.can_wake_by_hook = told.can_wake_by_hook;
   inventory.owners = told.owners;

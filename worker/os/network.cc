@@ -2,11 +2,15 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netpacket/packet.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -204,6 +208,23 @@ int64_t ReadInterfaceSpeed(const std::string& root, const std::string& name) {
   int64_t mbps = 0;
   if (!text.ok() || !absl::SimpleAtoi(*text, &mbps)) return 0;
   return std::max<int64_t>(mbps, 0);  // the kernel says -1 for unknown
+}
+
+protocol::WakeOnLan ReadWakeOnLan(const std::string& name) {
+  ethtool_wolinfo wol = {};
+  wol.cmd = ETHTOOL_GWOL;
+  ifreq request = {};
+  if (name.size() >= sizeof request.ifr_name) return protocol::WakeOnLan::kUnknown;
+  memcpy(request.ifr_name, name.data(), name.size());
+  request.ifr_data = reinterpret_cast<char*>(&wol);
+  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd.ok()) return protocol::WakeOnLan::kUnknown;
+  if (ioctl(fd.get(), SIOCETHTOOL, &request) != 0) {
+    const bool cannot = errno == EOPNOTSUPP;
+    const bool card = access(absl::StrCat("/sys/class/net/", name, "/device").c_str(), F_OK) == 0;
+    return cannot && card ? protocol::WakeOnLan::kOff : protocol::WakeOnLan::kUnknown;
+  }
+  return (wol.wolopts & WAKE_MAGIC) != 0 ? protocol::WakeOnLan::kOn : protocol::WakeOnLan::kOff;
 }
 
 absl::StatusOr<std::string> FindSourceAddress(const std::string& peer) {

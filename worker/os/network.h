@@ -46,6 +46,11 @@ absl::Status CheckOwnAddress(const std::vector<InterfaceAddress>& addresses,
 // interfaces).
 int64_t ReadInterfaceSpeed(const std::string& root, const std::string& name);
 
+// Whether the card wakes the PC when a Wake-on-LAN packet comes, as it is set now. A card that
+// knows nothing of it is off. Unknown for what is no card, such as a bridge, and where we are not
+// root.
+protocol::WakeOnLan ReadWakeOnLan(const std::string& name);
+
 // The address of this machine that traffic to `peer` leaves from. Asks only the routing table; no
 // packet is sent. InvalidArgument: `peer` is not an IP literal. Unavailable: there is no route.
 absl::StatusOr<std::string> FindSourceAddress(const std::string& peer);

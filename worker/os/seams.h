@@ -40,6 +40,8 @@ class DeviceProbe {
   virtual std::vector<protocol::Device> Devices() = 0;
   virtual std::vector<DeviceUsage> Usage() = 0;
   virtual std::string DriverVersion() = 0;  // "" when none
+  // Why the GPUs that the PC seems to have cannot be used; "" when nothing is known to be wrong.
+  virtual std::string GpuTrouble() { return ""; }
 };
 
 class HostProbe {

@@ -12,6 +12,7 @@ using ::hpc::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
@@ -108,6 +109,31 @@ TEST(SleepTest, ANodeThatIsLostBeforeItIsFreeIsAskedForNothingMore) {
   EXPECT_EQ(c.NodeState("pc1"), "lost");
   EXPECT_THAT(c.TakeEvents("node.sleep"),
               ElementsAre("node.sleep-failed was lost before it was free to go to sleep"));
+}
+
+TEST(SleepTest, WhatNothingWillWakeIsSaid) {
+  ClusterTester c;
+  protocol::Hello hello = HelloOf("pc1");
+  protocol::NetworkInterface& eth0 = hello.inventory.interfaces[0];
+  const auto said = [&] {
+    EXPECT_OK(c.Hello(hello));
+    const std::string why = c.PutToSleep("pc1")->why_not_woken;
+    EXPECT_OK(c.Wake("pc1"));
+    c.Disconnect("pc1", /*reset=*/true);
+    ++hello.incarnation;
+    return why;
+  };
+  EXPECT_EQ(said(), "") << "nobody has asked the card";
+  eth0.wake_on_lan = protocol::WakeOnLan::kOn;
+  EXPECT_EQ(said(), "");
+  eth0.wake_on_lan = protocol::WakeOnLan::kOff;
+  EXPECT_EQ(said(),
+            "Wake-on-LAN is off on eth0 of pc1, so that nothing will wake it: 'ethtool -s eth0 wol "
+            "g' there turns it on, where the card and the BIOS can");
+  eth0.mac.clear();
+  EXPECT_THAT(said(), StartsWith("pc1 cannot be woken by hpcctl: its worker knows of no network "));
+  hello.inventory.can_wake_by_hook = true;
+  EXPECT_EQ(said(), "");
 }
 
 TEST(SleepTest, DrainsWithinTheRunsOwnGraceWhereThatIsShorter) {
@@ -341,8 +367,8 @@ TEST(SleepTest, SaysWhichQueuedRunWillWakeTheNodeAgain) {
   c.Run(run);
   const RunId next = c.Submit(Nodes(1));
   c.TakeEvents();
-  EXPECT_EQ(c.WhoWakes("pc1").value(), next);
-  EXPECT_EQ(c.WhoWakes("pc1").value(), next) << "asking again is fine";
+  EXPECT_EQ(c.PutToSleep("pc1")->woken_for, next);
+  EXPECT_EQ(c.PutToSleep("pc1")->woken_for, next) << "asking again is fine";
   EXPECT_THAT(c.TakeEvents("node."),
               ElementsAre("node.sleep asked to sleep by anna; stops 1 run there first",
                           "node.sleep run 2 waits for a node like it, and will wake it"));
@@ -358,7 +384,7 @@ TEST(SleepTest, NamesNoRunThatWaitsForMoreThanTheNode) {
   c.Run(c.Submit(Gpus(1)));
   c.Submit(Nodes(2));
   ASSERT_EQ(c.NodeState("pc2"), "idle");
-  EXPECT_EQ(c.WhoWakes("pc2").value(), 0);
+  EXPECT_EQ(c.PutToSleep("pc2")->woken_for, 0);
 }
 
 TEST(SleepTest, RunThatIsStoppedForItMayLeaveAnotherOneNothingButTheSleepingNode) {
@@ -368,7 +394,7 @@ TEST(SleepTest, RunThatIsStoppedForItMayLeaveAnotherOneNothingButTheSleepingNode
   const RunId run = c.Submit(Nodes(1, 2));
   c.Run(run);
   const RunId next = c.Submit(Nodes(1));
-  EXPECT_EQ(c.WhoWakes("pc2").value(), next);
+  EXPECT_EQ(c.PutToSleep("pc2")->woken_for, next);
   c.AllReturned(run);
   c.Disconnect("pc2", /*reset=*/true);
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1"));
@@ -382,7 +408,7 @@ TEST(SleepTest, NodeThatCannotBeWokenIsWokenByNobody) {
   ASSERT_OK(c.Hello(hello));
   c.Run(c.Submit(Nodes(1)));
   c.Submit(Nodes(1));
-  EXPECT_EQ(c.WhoWakes("pc1").value(), 0);
+  EXPECT_EQ(c.PutToSleep("pc1")->woken_for, 0);
 }
 
 }  // namespace

@@ -174,6 +174,7 @@ NodeSpace EmptySpace(const std::string& name, const protocol::Inventory& invento
         .push_back(device.index);
   }
   space.gpus = Size(space.free_gpus);
+  space.trouble = !inventory.gpu_trouble.empty();
   if (space.gpus > 0) {
     space.free_slots.clear();
     space.seats = std::max(1, inventory.cores);
@@ -206,7 +207,12 @@ bool AnythingFree(const NodeSpace& space) {
          (!space.free_gpus.empty() || !space.free_slots.empty() || space.free_seats > 0);
 }
 
+bool IsKeptFrom(const RunRequest& request, const NodeSpace& space) {
+  return space.trouble && WantsAllGpus(request) && !Contains(request.node_list, space.name);
+}
+
 bool Fits(const RunRequest& request, const NodeSpace& space) {
+  if (IsKeptFrom(request, space)) return false;
   if (WantsAllGpus(request) && space.gpus > 0) return Size(space.free_gpus) == space.gpus;
   const int32_t gpus = request.gpus_per_node.value_or(0);
   if (gpus > 0) return Size(space.free_gpus) >= gpus;

@@ -16,9 +16,10 @@ namespace hpc::coordinator {
 // GPU takes a CPU slot; on a node with GPUs it takes a "seat", of which there is one per core.
 struct NodeSpace {
   std::string name;
-  bool usable = true;   // may be given work now
-  bool awake = true;    // false: must be woken first
-  bool unable = false;  // it could not prepare a run a short time ago
+  bool usable = true;    // may be given work now
+  bool awake = true;     // false: must be woken first
+  bool unable = false;   // it could not prepare a run a short time ago
+  bool trouble = false;  // it seems to have GPUs, which cannot be used
   int32_t gpus = 0;
   int32_t slots = 0;
   int32_t seats = 0;
@@ -35,8 +36,12 @@ void GiveBack(NodeSpace* space, const std::vector<int32_t>& devices);
 // Whether any run at all could be put there.
 bool AnythingFree(const NodeSpace& space);
 
-// Whether the free devices are enough for one node's share of the request. By default a share is
-// all GPUs of the node, so none may be in use; on a node without GPUs it is one CPU slot.
+// Whether the node's GPUs are in trouble, and the request neither names the node nor does without
+// GPUs: it would run on the CPU there, and nobody would notice.
+bool IsKeptFrom(const RunRequest& request, const NodeSpace& space);
+// Whether the free devices are enough for one node's share of the request, and it is not kept from
+// the node. By default a share is all GPUs of the node, so none may be in use; on a node without
+// GPUs it is one CPU slot.
 bool Fits(const RunRequest& request, const NodeSpace& space);
 // Whether the request allows this node, and the node could hold its share if nothing ran there.
 bool CouldHold(const RunRequest& request, const NodeSpace& space);

@@ -40,6 +40,9 @@ std::string NodeReason(const Node& node, Now now) {
     return absl::StrCat(node.unable_why, "; work goes elsewhere for another ",
                         HumanDuration(node.unable_until - now.mono));
   }
+  if (!record.reclaimed && !record.inventory.gpu_trouble.empty()) {
+    return GpuTroubleWords(node.name(), record.inventory);
+  }
   if (!record.reclaimed) return node.holdings.empty() ? record.reason : "";
   return absl::StrCat("its owner has taken it back", record.reclaim_reason.empty() ? "" : ": ",
                       record.reclaim_reason,
@@ -68,13 +71,36 @@ std::string WhyNotUsable(const Node& node, absl::Time now) {
       return node.wake_plan == WakePlan::kLeaveAlone ? "is off and did not wake lately"
                                                      : "is off and cannot be woken";
   }
-  if (node.lost()) return "is lost";
+  if (node.lost()) return node.wake_packets > 0 ? "is lost, and was sent wake packets" : "is lost";
   if (!node.connected()) return node.seen() ? "is reconnecting" : "has not connected yet";
   if (!node.orphans.empty()) {
     return absl::StrCat("still ends attempt ", node.orphans.front().ToString(),
                         ", which was given up");
   }
   return "";
+}
+
+std::string GpuTroubleWords(const std::string& node, const protocol::Inventory& inventory) {
+  return absl::StrCat(node, "'s GPUs cannot be used: ", inventory.gpu_trouble);
+}
+
+std::string WhyNotWoken(const Node& node) {
+  if (node.record.inventory.can_wake_by_hook) return "";
+  if (!node.CanWake()) {
+    return absl::StrCat(
+        node.name(),
+        " cannot be woken by hpcctl: its worker knows of no network card with a MAC "
+        "address, and of no wake hook");
+  }
+  std::vector<std::string> off;
+  for (const protocol::NetworkInterface& one : node.record.inventory.interfaces) {
+    if (one.mac.empty()) continue;
+    if (one.wake_on_lan != protocol::WakeOnLan::kOff) return "";
+    off.push_back(one.name);
+  }
+  return absl::StrCat("Wake-on-LAN is off on ", JoinWords(off), " of ", node.name(),
+                      ", so that nothing will wake it: 'ethtool -s ", off.front(),
+                      " wol g' there turns it on, where the card and the BIOS can");
 }
 
 }  // namespace hpc::coordinator

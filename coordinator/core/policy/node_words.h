@@ -22,6 +22,14 @@ std::string NodeReason(const Node& node, Now now);
 // "" if it can.
 std::string WhyNotUsable(const Node& node, absl::Time now);
 
+// "pc1's GPUs cannot be used: nvmlInit: Driver/library version mismatch". The node must have
+// gpu_trouble.
+std::string GpuTroubleWords(const std::string& node, const protocol::Inventory& inventory);
+
+// Why nothing will wake the node once it sleeps, and what to do: "Wake-on-LAN is off on eth0 of pc2
+// ...". "" if it can be woken, as far as is known.
+std::string WhyNotWoken(const Node& node);
+
 }  // namespace hpc::coordinator
 
 #endif  // HPC_COORDINATOR_CORE_POLICY_NODE_WORDS_H_

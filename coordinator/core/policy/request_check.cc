@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_words.h"
 
 namespace hpc::coordinator {
@@ -83,7 +84,7 @@ std::string WhatItIs(const Node& node) {
 }
 
 absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
-  std::vector<std::string> there, shut_out;
+  std::vector<std::string> there, shut_out, kept;
   int32_t fitting = 0;
   for (const auto& [name, node] : nodes.by_name()) {
     if (node->ShutOut()) {
@@ -91,10 +92,20 @@ absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
       continue;
     }
     there.push_back(WhatItIs(*node));
-    if (CouldHold(request, EmptySpace(name, node->record.inventory))) ++fitting;
+    const NodeSpace space = EmptySpace(name, node->record.inventory);
+    if (CouldHold(request, space) && IsKeptFrom(request, space)) {
+      kept.push_back(absl::StrCat(GpuTroubleWords(name, node->record.inventory), " (-w ", name,
+                                  " runs on its CPU anyway)"));
+    } else if (CouldHold(request, space)) {
+      ++fitting;
+    }
     if (fitting == request.min_nodes) return absl::OkStatus();
   }
   if (there.empty()) return absl::OkStatus();  // more PCs may still join
+  if (fitting + static_cast<int32_t>(kept.size()) >= request.min_nodes) {
+    return absl::FailedPreconditionError(absl::StrCat("needs ", RequestWords(request), ", but ",
+                                                      JoinSome(std::move(kept), kNodesListed)));
+  }
   const auto count = static_cast<int64_t>(there.size());
   std::string text = absl::StrCat(
       "needs ", RequestWords(request), ", but ", ExistWords(request, fitting), "; the cluster has ",

@@ -126,6 +126,36 @@ TEST(SubmitTest, MoreThanExistsIsRefusedAndWhatExistsIsSaid) {
               StatusIs(kImpossible, HasSubstr("not pi, but only 2 nodes that it may use exist")));
 }
 
+// An upgraded driver does not answer until the next boot. The training would run on the CPU, and
+// nobody would notice.
+TEST(SubmitTest, APcWhoseGpusDoNotAnswerIsUsedOnlyByRunsThatNameItOrUseNone) {
+  ClusterTester c;
+  protocol::Hello hello = HelloOf("pc1", 0, 1);
+  hello.inventory.gpu_trouble = "nvmlInit: Driver/library version mismatch";
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.View("pc1").reason,
+            "pc1's GPUs cannot be used: nvmlInit: Driver/library version mismatch");
+  EXPECT_THAT(c.TrySubmit(Nodes(1)),
+              StatusIs(kImpossible,
+                       "needs 1 node, but pc1's GPUs cannot be used: nvmlInit: Driver/library "
+                       "version mismatch (-w pc1 runs on its CPU anyway)"));
+  RunRequest named = Nodes(1);
+  named.node_list = {"pc1"};
+  const RunId first = c.Submit(named);
+  EXPECT_EQ(c.state(first), RunState::kStarting);
+  c.Run(first);
+  c.Finish(first);
+  const RunId second = c.Submit(Gpus(0));
+  EXPECT_EQ(c.state(second), RunState::kStarting);
+  c.Run(second);
+  c.Finish(second);
+  ASSERT_OK(c.Hello(HelloOf("pc2")));
+  ASSERT_OK(c.Hello(HelloOf("pc3")));
+  c.Run(c.Submit(Gpus(1)));
+  const RunId waits = c.Submit(Nodes(2));
+  EXPECT_THAT(c.Wait(waits), HasSubstr("needs 2 nodes, 1 is free"));
+}
+
 TEST(SubmitTest, WhatExistsButIsBusyOffOrReclaimedIsQueued) {
   ClusterTester c;
   c.Join({"pc1", "pc2", "pc3", "pc4"});

@@ -199,10 +199,10 @@ absl::Status ClusterTester::Lend(const std::string& name) {
   return status;
 }
 
-absl::StatusOr<RunId> ClusterTester::WhoWakes(const std::string& name) {
-  absl::StatusOr<RunId> waker = cluster_->Sleep(now(), name, "anna", &effects_);
+absl::StatusOr<SleepAnswer> ClusterTester::PutToSleep(const std::string& name) {
+  absl::StatusOr<SleepAnswer> answer = cluster_->Sleep(now(), name, "anna", &effects_);
   Settle();
-  return waker;
+  return answer;
 }
 
 absl::Status ClusterTester::Wake(const std::string& name) {

@@ -50,9 +50,9 @@ class ClusterTester {
                        std::optional<absl::Duration> duration = std::nullopt,
                        std::optional<absl::Duration> grace = std::nullopt);
   absl::Status Lend(const std::string& node);
-  absl::Status Sleep(const std::string& node) { return WhoWakes(node).status(); }
-  // Puts the node to sleep, and returns the run that will wake it.
-  absl::StatusOr<RunId> WhoWakes(const std::string& node);
+  absl::Status Sleep(const std::string& node) { return PutToSleep(node).status(); }
+  // The same; returns what whoever does it is told.
+  absl::StatusOr<SleepAnswer> PutToSleep(const std::string& node);
   absl::Status Wake(const std::string& node);
   // Lets time pass. At least once a second every connected node sends a heartbeat, except for those
   // in `silent`.

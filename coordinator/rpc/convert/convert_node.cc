@@ -41,6 +41,11 @@ protocol::NetworkInterface FromProto(const v1::NetworkInterface& interface) {
   out.mac = Words(interface.mac());
   out.speed_mbps = interface.speed_mbps();
   out.broadcast = Words(interface.broadcast());
+  if (interface.wake_on_lan() == v1::NetworkInterface::WAKE_ON_LAN_OFF) {
+    out.wake_on_lan = protocol::WakeOnLan::kOff;
+  } else if (interface.wake_on_lan() == v1::NetworkInterface::WAKE_ON_LAN_ON) {
+    out.wake_on_lan = protocol::WakeOnLan::kOn;
+  }
   return out;
 }
 
@@ -51,6 +56,7 @@ v1::NetworkInterface ToProto(const protocol::NetworkInterface& interface) {
   out.set_mac(interface.mac);
   out.set_speed_mbps(interface.speed_mbps);
   out.set_broadcast(interface.broadcast);
+  out.set_wake_on_lan(static_cast<v1::NetworkInterface::WakeOnLan>(interface.wake_on_lan));
   return out;
 }
 
@@ -71,6 +77,7 @@ protocol::Inventory FromProto(const v1::Inventory& inventory) {
   out.os = Words(inventory.os());
   out.kernel = Words(inventory.kernel());
   out.driver = Words(inventory.driver());
+  out.gpu_trouble = Words(inventory.gpu_trouble());
   out.worker_version = Words(inventory.worker_version());
   out.can_wake_by_hook = inventory.can_wake_by_hook();
   for (const std::string& owner : inventory.owners()) out.owners.push_back(Words(owner));
@@ -94,6 +101,7 @@ v1::Inventory ToProto(const protocol::Inventory& inventory) {
   out.set_os(inventory.os);
   out.set_kernel(inventory.kernel);
   out.set_driver(inventory.driver);
+  out.set_gpu_trouble(inventory.gpu_trouble);
   out.set_worker_version(inventory.worker_version);
   out.set_can_wake_by_hook(inventory.can_wake_by_hook);
   for (const std::string& owner : inventory.owners) out.add_owners(owner);

@@ -112,6 +112,7 @@ TEST(Nodes, AnInventoryComesBackAsItWent) {
   inventory.kernel = "6.1";
   inventory.driver = "550";
   inventory.worker_version = "0.1.0";
+  inventory.gpu_trouble = "nvmlInit: Driver/library version mismatch";
   inventory.can_wake_by_hook = true;
   inventory.owners = {"anna", "bert"};
   EXPECT_EQ(FromProto(ToProto(inventory)), inventory);

@@ -84,10 +84,11 @@ void NodesHandlers::Sleep(const Caller& caller, const v1::SleepRequest& request,
   if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
   if (absl::Status status = CheckOwner(caller, request.node()); !status.ok()) return reply(status);
   engine_->Sleep(request.node(), WhoIs(caller),
-                 [reply = std::move(reply)](const absl::StatusOr<RunId>& waker) {
-                   if (!waker.ok()) return reply(waker.status());
+                 [reply = std::move(reply)](const absl::StatusOr<SleepAnswer>& answer) {
+                   if (!answer.ok()) return reply(answer.status());
                    v1::SleepResponse response;
-                   response.set_woken_for(*waker);
+                   response.set_woken_for(answer->woken_for);
+                   response.set_why_not_woken(answer->why_not_woken);
                    reply(std::move(response));
                  });
 }

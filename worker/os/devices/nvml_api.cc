@@ -58,6 +58,10 @@ absl::StatusOr<std::shared_ptr<NvmlApi>> NvmlApi::Load(const std::string& librar
   if (handle == nullptr) return absl::NotFoundError(dlerror());
   HPC_ASSIGN_OR_RETURN(Functions functions, Resolve(handle, library));
   const nvmlReturn_t result = functions.init();
+  if (result == kNvmlDriverNotLoaded) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("nvmlInit: ", functions.error_string(result)));
+  }
   if (result != kNvmlSuccess) {
     return absl::UnavailableError(absl::StrCat("nvmlInit: ", functions.error_string(result)));
   }

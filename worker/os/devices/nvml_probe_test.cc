@@ -182,7 +182,13 @@ TEST_F(NvmlProbeTest, SaysThatTheDriverHangsAtTheStart) {
 TEST_F(NvmlProbeTest, PassesOnWhyNvmlCannotStart) {
   Say("init_error 9\n");
   EXPECT_THAT(NvmlProbe::Open({.library = HPC_FAKE_NVML}),
-              StatusIs(absl::StatusCode::kUnavailable, "nvmlInit: Driver Not Loaded"));
+              StatusIs(absl::StatusCode::kFailedPrecondition, "nvmlInit: Driver Not Loaded"))
+      << "the library may be installed on a PC without a GPU";
+  Say("init_error 18\n");
+  EXPECT_THAT(NvmlProbe::Open({.library = HPC_FAKE_NVML}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("nvmlInit: ")));
+  EXPECT_THAT(MakeDeviceProbe(1)->GpuTrouble(), HasSubstr("nvmlInit: "));
+  Say(kTwoGpus);
 }
 
 TEST_F(NvmlProbeTest, NamesALibraryThatIsMissingOrIsNotNvml) {

@@ -23,7 +23,7 @@ std::vector<Column> Columns() {
           {"hostname", ""},       {"os", ""},
           {"kernel", ""},         {"driver", ""},
           {"worker_version", ""}, {"can_wake_by_hook", ""},
-          {"reason", "REASON"}};
+          {"gpu_trouble", ""},    {"reason", "REASON"}};
 }
 
 // Returns "2 x RTX 4090", or "CPU".
@@ -97,6 +97,12 @@ void WriteInterfaces(const v1::Inventory& inventory, JsonWriter* json) {
     Put(json, "address", interface.address());
     Put(json, "mac", interface.mac());
     Put(json, "speed_mbps", interface.speed_mbps());
+    json->Key("wake_on_lan");
+    if (interface.wake_on_lan() == v1::NetworkInterface::WAKE_ON_LAN_UNSPECIFIED) {
+      json->Null();
+    } else {
+      json->Bool(interface.wake_on_lan() == v1::NetworkInterface::WAKE_ON_LAN_ON);
+    }
     json->EndObject();
   }
   json->EndArray();
@@ -142,6 +148,7 @@ void AddRow(const v1::Node& node, Listing* listing) {
       .Text(inventory.driver())
       .Text(inventory.worker_version())
       .Bool(inventory.can_wake_by_hook())
+      .Text(inventory.gpu_trouble())
       .Text(node.reason())
       .EndRow();
 }

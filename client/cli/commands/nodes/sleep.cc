@@ -29,6 +29,9 @@ class SleepCommand : public Command {
     }
     HPC_RETURN_IF_ERROR(response.status());
     session->out().Write(absl::StrCat(node_, " is going to sleep\n"));
+    if (!response->why_not_woken().empty()) {
+      session->Notice(absl::StrCat("warning: ", response->why_not_woken()));
+    }
     if (const int64_t run = response->woken_for(); run != 0) {
       session->Notice(
           absl::StrCat("warning: run ", run, " waits for a node like it, and will wake ",
