@@ -81,6 +81,17 @@ class SystemdTest(unittest.TestCase):
         self.pc.run("systemctl stop hpc.slice")
         self.assertNotEqual(scope(), first)
 
+    def test_the_pc_does_not_suspend_itself_under_ranks(self):
+        if self.pc.run("systemctl start dbus systemd-logind", check=False).returncode != 0:
+            self.skipTest("this machine has no logind")
+        locks = "systemd-inhibit --list --no-legend"
+        run = self.submit("sleep 1000")
+        eventually(lambda: "hpcctl" in self.pc.run(locks).stdout, "a lock is held", 20)
+        self.assertRegex(self.pc.run(locks).stdout, r"hpcctl .*sleep:idle .*block")
+        self.pc.run("hpc-worker reclaim")
+        eventually(lambda: "hpcctl" not in self.pc.run(locks).stdout, "the lock is let go", 10)
+        self.pc.run(f"hpc-worker lend; hpcctl cancel {run}")
+
     def test_a_restart_a_kill_and_an_upgrade_of_the_worker_leave_its_ranks_alone(self):
         script = "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 1; done; exit 7"
         run = self.submit(script)

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/process/log.h"
 #include "common/process/spawn_wishes.h"
 
@@ -18,16 +20,14 @@ std::vector<std::string> SystemdInhibit() {
           "--what=sleep:idle",
           "--mode=block",
           "--who=hpcctl",
-          "--no-ask-password",
           "--why=ranks of a run are here",
           "cat"};
 }
 
 void SleepInhibitor::Hold() {
-  if (pipe_.ok()) return;
   Reap(absl::ZeroDuration());
   int ends[2];
-  if (pid_ != 0 || pipe2(ends, O_CLOEXEC) != 0) return;
+  if (pipe_.ok() || pid_ != 0 || pipe2(ends, O_CLOEXEC) != 0) return;
   const UniqueFd input(ends[0]);
   pipe_ = UniqueFd(ends[1]);
   SpawnWishes wishes(POSIX_SPAWN_SETPGROUP);
@@ -39,8 +39,12 @@ void SleepInhibitor::Hold() {
   std::vector<char*> argv;
   for (const std::string& word : command_) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  // Nothing else of ours is for it, such as the socket at which systemd hears our state.
+  const char* const path = getenv("PATH");
+  std::string search = absl::StrCat("PATH=", path == nullptr ? "/usr/bin:/bin" : path);
+  char* const environment[] = {search.data(), nullptr};
   const int error =
-      posix_spawnp(&pid_, argv[0], &wishes.actions, &wishes.attributes, argv.data(), environ);
+      posix_spawnp(&pid_, argv[0], &wishes.actions, &wishes.attributes, argv.data(), environment);
   if (error == 0) return;
   pid_ = 0;
   LogDebug("nothing keeps this PC from suspending itself",

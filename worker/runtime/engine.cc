@@ -25,8 +25,6 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 // How many ranks a heartbeat tells about. This is enough for any gang of a PC, and small enough to
 // cost nothing.
 constexpr size_t kRanksLookedAt = 64;
-// Whoever runs many short runs is not to pay for a lock with each.
-constexpr absl::Duration kKeepAwakeAfter = absl::Seconds(5);
 
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
 // How long a supervisor waits for another attempt. Where many short runs follow each other, the
@@ -263,7 +261,7 @@ void Engine::KeepAwake() {
   const MonoTime now = loop_->clock().Get().mono;
   const bool busy = !runners_.empty() && !agent_->yield().reclaimed();
   busy_since_ = busy ? std::min(busy_since_, now) : MonoTime::Infinite();
-  machine_.power->KeepAwake(busy && now - busy_since_ >= kKeepAwakeAfter);
+  machine_.power->KeepAwake(busy && now - busy_since_ >= options_.keep_awake_after);
 }
 
 void Engine::OnMessage(const protocol::CoordinatorMessage& message) {

@@ -45,6 +45,9 @@ struct EngineOptions {
   bool stop_ranks_on_exit = false;
   int32_t keep_run_dirs = 30;  // days; 0: for ever
   bool reuse = true;           // supervisors, and empty folders, for the next attempts
+  // The machine is kept awake once ranks have been there for so long: whoever runs many short runs
+  // is not to pay for a lock with each.
+  absl::Duration keep_awake_after = absl::Seconds(5);
 };
 
 struct Machine {

@@ -408,6 +408,16 @@ TEST_F(EngineTest, TheOwnerGetsThePcAndHearsHowLongItTook) {
   EXPECT_TRUE(engine_->agent().yield().reclaimed());
 }
 
+TEST_F(EngineTest, ThePcIsKeptAwakeWhileRanksAreThereForNoOwner) {
+  const int before = link_->heartbeats;
+  RunUntil([&] { return link_->heartbeats > before; });
+  EXPECT_FALSE(power_.kept_awake);
+  RunAttempt(ShellAttempt(kRef, "trap '' TERM; sleep 1000"));
+  RunUntil([&] { return power_.kept_awake; });
+  engine_->Reclaim({}, [](const Engine::OwnerAnswer&) {});
+  RunUntil([&] { return !power_.kept_awake; });
+}
+
 TEST_F(EngineTest, TheOwnerGetsThePcFromASupervisorThatItsRanksHaveStopped) {
   KillWorker();
   options_.obedience = absl::Milliseconds(100);

@@ -25,6 +25,7 @@ EngineRig::EngineRig() {
   options_.route = &route_;
   options_.supervisor_program = HPC_SUPERVISOR_PROGRAM;
   options_.own_env = {"PATH=/usr/bin:/bin"};
+  options_.keep_awake_after = absl::ZeroDuration();
 }
 
 EngineRig::~EngineRig() {
