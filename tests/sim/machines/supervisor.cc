@@ -83,7 +83,7 @@ void Supervisor::StartOne(int32_t number, const std::string& master) {
     rank.ended = rank.reaped = true;
     census_->CannotStart(prepare_.ref, number);
     census_->blame().Fails(prepare_.ref, number, 127);
-    census_->blame().Ended(prepare_.ref, number);
+    census_->blame().Ended(prepare_.ref, number, 127);
     Record(RankExited{number, {127, std::nullopt, false, "cannot start", ""}});
     return CheckAllEnded();
   }
@@ -233,7 +233,7 @@ void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.ended = true;
-  census_->blame().Ended(prepare_.ref, number);
+  census_->blame().Ended(prepare_.ref, number, exit.exit_code);
   left_until_ = std::max(left_until_, context_->now() + rank.program.leaves_behind);
   if (exit.exit_code != 0) bonds_->Closed(prepare_.ref);
   const MonoTime now = context_->now();

@@ -21,9 +21,11 @@ void Blame::Fails(AttemptRef ref, int32_t rank, int32_t exit_code) {
   truths_[ref].failures.push_back({context_->now(), rank, exit_code});
 }
 
-void Blame::Ended(AttemptRef ref, int32_t rank) {
+void Blame::Ended(AttemptRef ref, int32_t rank, std::optional<int32_t> exit_code) {
   for (Failure& failure : truths_[ref].failures) {
-    if (failure.rank == rank) failure.ended = std::min(failure.ended, context_->now());
+    if (failure.rank != rank) continue;
+    failure.ended = std::min(failure.ended, context_->now());
+    failure.said = exit_code == failure.exit_code;
   }
 }
 
@@ -85,8 +87,8 @@ void Blame::CheckPaid(AttemptRef ref, const co::RunRequest& request) const {
   if (found == truths_.end()) return;
   const std::vector<Failure>& failures = found->second.failures;
   const auto asks = [&](const Failure& failure) {
-    return std::find(request.retry_exits.begin(), request.retry_exits.end(), failure.exit_code) !=
-           request.retry_exits.end();
+    return failure.said && std::find(request.retry_exits.begin(), request.retry_exits.end(),
+                                     failure.exit_code) != request.retry_exits.end();
   };
   if (failures.empty() || !std::all_of(failures.begin(), failures.end(), asks)) return;
   context_->verdict.Broken("asked-is-free", "attempt ", ref.ToString(),

@@ -18,9 +18,9 @@ class Blame {
 
   // A rank's own program failed at this moment.
   void Fails(AttemptRef ref, int32_t rank, int32_t exit_code);
-  // The process of the rank is over. It may have closed its connections long before: its PC may
-  // have been suspended meanwhile.
-  void Ended(AttemptRef ref, int32_t rank);
+  // The process of the rank is over, with that exit code or a signal. It may have closed its
+  // connections long before: its PC may have been suspended meanwhile.
+  void Ended(AttemptRef ref, int32_t rank, std::optional<int32_t> exit_code);
   // The PC of the rank has restarted, so nobody can tell any more when the rank ended.
   void LoseTime(AttemptRef ref, int32_t rank);
   // Somebody else ended ranks of the attempt, or told them to end.
@@ -43,6 +43,7 @@ class Blame {
     int32_t rank = 0;
     int32_t exit_code = 0;
     MonoTime ended = MonoTime::Infinite();
+    bool said = false;  // it ended with its code, before anybody else could end it
   };
   struct Truth {
     std::vector<Failure> failures;
