@@ -2,7 +2,7 @@
 # Installs what is missing, builds, and runs every test. What fails is run once more when all else is
 # done, without neighbours; what passes only then is named at the end, and in the list that
 # tests/unreliable.sh keeps.
-#   tests/run.sh                 the release build, all tests
+#   tests/run.sh                 the release build, all tests but those labelled nightly
 #   tests/run.sh PRESET [ctest arguments]
 # HPC_TRAIN=ON in the environment adds the native training library (train/) and its tests, label
 # `train`. Warnings are errors, unless HPC_WERROR=OFF says otherwise.
@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 
 preset=${1:-release}
 shift || true
+[ $# -gt 0 ] || set -- -LE nightly
 
 deploy/install-deps.sh test
 venv=$(deploy/python-env.sh)

@@ -2,19 +2,18 @@
 
 import json
 import os
-import signal
 import subprocess
 import unittest
 
 from harness.cluster import BIN, PYTHON, ROOT, ClusterTest
-from harness.process import eventually
 
 PROGRAM = BIN / "hpc-train"
 
 
 @unittest.skipUnless(PROGRAM.exists(), "it is built with HPC_TRAIN=ON only")
 @unittest.skipUnless(PYTHON, "HPC_TEST_PYTHON names no Python with scikit-learn")
-class HpcTrainTest(ClusterTest):
+class DigitsTest(ClusterTest):
+    """Four PCs, and the digits as hpc-train reads them."""
     options = {"nodes": 4, "network": True}
 
     def setUp(self):
@@ -28,6 +27,8 @@ class HpcTrainTest(ClusterTest):
         return self.cluster.hpcctl("run", "-N", 4, "--no-label", "--stop-grace", "5s", "--", PROGRAM,
                                    "digits", "--data", self.data, *args, timeout=120, check=check)
 
+
+class HpcTrainTest(DigitsTest):
     def test_four_pcs_learn_the_digits(self):
         lines = self.train("--epochs", 10).stdout.splitlines()
         summary = json.loads(lines[-1])
@@ -45,28 +46,6 @@ class HpcTrainTest(ClusterTest):
         done = self.train(check=False)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("images.npy: it is truncated", done.stderr)
-
-    def test_it_stops_within_a_step_when_it_is_asked_to(self):
-        run = self.cluster.submit("-N", 4, "--", PROGRAM, "digits", "--data", self.data,
-                                  "--epochs", 1000000)
-        eventually(lambda: self.cluster.json("metrics", run), "it trains", 60)
-        self.cluster.hpcctl("cancel", run)
-        self.cluster.wait_state(run, "cancelled", timeout=25)  # less than the grace of 30 s
-        self.assertIn('"stopped": true', self.cluster.hpcctl("logs", run).stdout)
-
-    def test_it_goes_on_where_a_rank_was_killed(self):
-        run = self.cluster.submit("-N", 4, "--max-restarts", 1, "--stop-grace", "1s", "--", PROGRAM,
-                                  "digits", "--data", self.data, "--epochs", 150)
-        folder = self.cluster.dir / "pc2" / "runs" / str(run) / "checkpoints"
-        eventually(lambda: any(folder.glob("step-*/manifest.json")), "pc2 has a checkpoint", 60)
-        ranks = self.cluster.json("show", run)["ranks"]
-        os.kill(next(r["pid"] for r in ranks if r["rank"] == 1), signal.SIGKILL)
-        self.cluster.wait_state(run, "succeeded", timeout=150)
-        output = self.cluster.hpcctl("logs", run).stdout
-        self.assertRegex(output, r"going on at step \d+, epoch \d+, from 4 ranks")
-        self.assertIn(f'"samples": {150 * 1438}, ', output)
-        self.assertTrue(any(metric["key"] == "checkpoint_saved"
-                            for metric in self.cluster.json("metrics", run)))
 
 
 @unittest.skipUnless(PROGRAM.exists(), "it is built with HPC_TRAIN=ON only")
