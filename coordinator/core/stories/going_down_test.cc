@@ -229,6 +229,24 @@ TEST_F(GangGoesDownTest, SigtermIsExplainedByAWorkerThatGoesAtTheSameTime) {
   EXPECT_THAT(c.record(run).reason, StartsWith("pc2 seems to be going down"));
 }
 
+// The coordinator is away while pc2 goes down. It hears pc1 first, whose ranks ended for want of
+// pc2's, one of them without a word.
+TEST_F(GangGoesDownTest, WhatEndsForWantOfATerminatedRankNeedNotSpeakOfIt) {
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1, .catches_sigterm = true}));
+  c.Pass(absl::Milliseconds(900));
+  c.Disconnect("pc2", /*reset=*/true);
+  const protocol::RankAges ago{absl::Seconds(60), absl::Milliseconds(100)};
+  protocol::HeldAttempt held = HeldWith({run, 1}, {{1, 101, Terminated(), ago}});
+  held.returned = true;
+  protocol::Hello hello = BackWith("pc2", held);
+  hello.boot_id = "boot-2";
+  ASSERT_OK(c.Hello(hello));
+  c.AllReturned(run);
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(c.state(run)));
+}
+
 TEST_F(GangGoesDownTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
   ASSERT_OK(c.Exit(run, 1, Terminated()));
   c.Pass(absl::Seconds(1));

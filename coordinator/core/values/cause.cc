@@ -45,12 +45,15 @@ int Standing(const Cause& failure) {
 }
 
 // Whether `failure` may come of `other`, with which a rank on another node answered SIGTERM. Such a
-// rank may close its connections before it ends, and its peers fail then.
+// rank may close its connections before it ends, and its peers fail then. Of two that may have
+// answered, only one that SIGTERM surely ended comes before one that said nothing.
 bool MayComeOfAnswer(const Cause& failure, const Cause& other) {
-  const bool answers = other.may_answer_sigterm &&
-                       (other.kind == CauseKind::kTerminated || other.kind == CauseKind::kSilent);
-  return answers && !failure.may_answer_sigterm && failure.kind != CauseKind::kKilled &&
-         failure.node != other.node && other.when.earliest <= failure.when.latest;
+  if (failure.kind == CauseKind::kKilled || failure.node == other.node) return false;
+  const bool surely = other.kind == CauseKind::kTerminated;
+  const bool answers = other.may_answer_sigterm && (surely || other.kind == CauseKind::kSilent);
+  const bool follows =
+      !failure.may_answer_sigterm || (surely && failure.kind == CauseKind::kSilent);
+  return answers && follows && other.when.earliest <= failure.when.latest;
 }
 
 // Whether `first`, which was reported as the earlier one, may be a consequence of `other`.
@@ -63,19 +66,30 @@ bool MayFollow(const Cause& first, const Cause& other) {
   return other.when.earliest <= first.when.latest + patience;
 }
 
+// The failure of which `failure` is most likely a consequence; null: none.
+const Cause* WhatItFollows(const Cause& failure, const std::vector<Cause>& causes) {
+  const Cause* before = nullptr;
+  for (const Cause& cause : causes) {
+    if (!IsFailure(cause) || !MayFollow(failure, cause)) continue;
+    const auto rank = [](const Cause& c) { return std::pair(Standing(c), c.when.latest); };
+    if (before == nullptr || rank(cause) < rank(*before)) before = &cause;
+  }
+  return before;
+}
+
 const Cause* FirstFailure(const std::vector<Cause>& causes) {
   const Cause* first = nullptr;
   for (const Cause& cause : causes) {
     if (!IsFailure(cause)) continue;
     if (first == nullptr || cause.when.latest < first->when.latest) first = &cause;
   }
-  const Cause* before = nullptr;
-  for (const Cause& cause : causes) {
-    if (!IsFailure(cause) || !MayFollow(*first, cause)) continue;
-    const auto rank = [](const Cause& c) { return std::pair(Standing(c), c.when.latest); };
-    if (before == nullptr || rank(cause) < rank(*before)) before = &cause;
-  }
-  return before == nullptr ? first : before;
+  if (first == nullptr) return nullptr;
+  const Cause* const before = WhatItFollows(*first, causes);
+  if (before == nullptr) return first;
+  // That may have ended for want of one that SIGTERM ended, too.
+  const Cause* const answer = WhatItFollows(*before, causes);
+  const bool answered = answer != nullptr && answer->kind == CauseKind::kTerminated;
+  return answered && before->kind == CauseKind::kSilent ? answer : before;
 }
 
 // Whether `other`, which explains complaints, explains this failure: a complaint, or anything but a

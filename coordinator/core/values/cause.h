@@ -66,7 +66,7 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 //    asks for a restart comes before others, and a complaint about a peer comes last. Since a rank
 //    may close its connections before it ends, a complaint about a peer gives way to any other
 //    failure up to kWordOfPeer later. A failure without words gives way so only to one that asks
-//    for a restart.
+//    for a restart, and to one on another node that SIGTERM ended, perhaps earlier.
 // 2. A failure decides only if it surely came before every other cause. A rank whose peers are
 //    taken away may fail in any way that its program likes: with a complaint about a peer, with an
 //    error of its own, or by a signal. Exceptions:
