@@ -13,6 +13,7 @@
 #include "coordinator/core/gangs/returning.h"
 #include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_words.h"
+#include "coordinator/core/policy/reservation.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -126,13 +127,50 @@ const Run* RunBefore(State& state, Now now, const Run& run, RunId holder_id, int
                                                                          : returning.front();
 }
 
+// The other runs in front of this one: ", then runs 9 and 11".
+std::string OthersBefore(const State& state, const Run& run, const Run& holder, int32_t position) {
+  std::vector<std::string> others;
+  for (const Run* one : state.queue.First(static_cast<size_t>(position))) {
+    if (one != &run && one != &holder) others.push_back(absl::StrCat(one->id()));
+  }
+  if (others.empty()) return "";
+  const char* runs = others.size() == 1 ? ", then run " : ", then runs ";
+  return absl::StrCat(runs, JoinSome(std::move(others), kNodesNamed));
+}
+
+// How soon the run that holds its place starts at the latest; nullopt if time limits do not tell,
+// or it could start now.
+std::optional<absl::Duration> StartsWithin(State& state, Now now, const Run& holder) {
+  const Candidate candidate{holder.id(), &holder.request(), WishesOf(holder), {}, false};
+  const std::optional<Reservation> held = Reserve(ViewOf(state, now).input, candidate);
+  if (!held || held->start == MonoTime::Infinite() || held->start <= now.mono) return std::nullopt;
+  return held->start - now.mono;
+}
+
+// What is free is kept for the holder, but a run that surely ends before the holder starts may have
+// it meanwhile.
+std::string KeptWords(State& state, Now now, const Run& run, const Run& holder) {
+  std::string words = "what is free is kept for it";
+  const std::optional<absl::Duration> within = StartsWithin(state, now, holder);
+  if (!within) return words;
+  absl::StrAppend(&words, ", which starts in ", HumanDuration(*within), " at the latest");
+  const absl::Duration left = absl::Floor(*within - run.request().stop_grace, absl::Seconds(1));
+  if (left < absl::Seconds(1) || run.request().time_limit <= left) return words;
+  return absl::StrCat(words, "; with '--time-limit ", absl::ToInt64Seconds(left),
+                      "s' this one would start now");
+}
+
 std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
   const Run* holder = RunBefore(state, now, run, holder_id, position);
   const bool behind = holder != nullptr;
   const bool detail = !behind || position <= kPositionsInDetail;
   const std::string lacks = detail ? Lacks(state, now, run) : "";
   if (!behind) {
-    if (!lacks.empty()) return lacks;
+    if (!lacks.empty()) {
+      const std::optional<absl::Duration> within = StartsWithin(state, now, run);
+      return within ? absl::StrCat(lacks, "; starts in ", HumanDuration(*within), " at the latest")
+                    : lacks;
+    }
     if (run.last_call.has_value() && now.mono < *run.last_call) {
       return absl::StrCat("could start with fewer, and waits ",
                           HumanDuration(*run.last_call - now.mono), " for more: wants ",
@@ -142,7 +180,9 @@ std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, 
   }
   std::string text = absl::StrCat(Ordinal(position), " in the queue, behind run ", holder->id(),
                                   " which needs ", NeedWords(holder->request()));
-  if (detail) absl::StrAppend(&text, "; ", lacks.empty() ? "what is free is kept for it" : lacks);
+  if (!detail) return text;
+  absl::StrAppend(&text, OthersBefore(state, run, *holder, position), "; ",
+                  lacks.empty() ? KeptWords(state, now, run, *holder) : lacks);
   return text;
 }
 

@@ -36,8 +36,32 @@ TEST(WaitingTest, OthersSayWhomTheyWaitBehind) {
             "2nd in the queue, behind run 2 which needs 2 nodes; what is free is kept for it");
   EXPECT_EQ(c.Position(second), 2);
   EXPECT_EQ(c.Wait(third),
-            "3rd in the queue, behind run 2 which needs 2 nodes; needs 2 nodes, 1 is free: pc1 is "
-            "used by run 1");
+            "3rd in the queue, behind run 2 which needs 2 nodes, then run 3; needs 2 nodes, 1 is "
+            "free: pc1 is used by run 1");
+}
+
+TEST(WaitingTest, WhereTimeLimitsTellItIsSaidWhenARunStartsAndWhatWouldStartNow) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  RunRequest limited = Nodes(1);
+  limited.time_limit = absl::Minutes(10);
+  limited.stop_grace = absl::Seconds(30);
+  c.Run(c.Submit(limited));
+  const RunId head = c.Submit(Nodes(2));
+  EXPECT_EQ(c.Wait(head),
+            "needs 2 nodes, 1 is free: pc1 is used by run 1; starts in 10 min 30 s at the latest");
+  c.Pass(absl::Minutes(4));
+  RunRequest behind = Nodes(1);
+  behind.stop_grace = absl::Seconds(30);
+  const RunId second = c.Submit(behind);
+  EXPECT_EQ(
+      c.Wait(second),
+      "2nd in the queue, behind run 2 which needs 2 nodes; what is free is kept for it, which "
+      "starts in 6 min 30 s at the latest; with '--time-limit 360s' this one would start now");
+  ASSERT_OK(c.Cancel(second));
+  behind.time_limit = absl::Seconds(360);
+  const RunId third = c.Submit(behind);
+  EXPECT_EQ(c.state(third), RunState::kStarting) << "it was no empty promise";
 }
 
 TEST(WaitingTest, ManyNodesAreNotAllNamed) {

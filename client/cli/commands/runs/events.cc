@@ -22,7 +22,7 @@ class EventsCommand : public Command {
     options->Text("--node", "NODE", &node_, "only of this node");
     options->Flag("--security", &security_,
                   "only who joined, was refused or shut out, and tokens (for admins)");
-    options->Integer("-n,--newest", "N", &newest_, 1, kMax,
+    options->Integer("-n,--newest,--tail", "N", &newest_, 1, kMax,
                      "begin with the newest N, 1000 at most (default 100; 10 with -f)");
     options->Integer("--after", "ID", &after_, 0, kMax,
                      "begin behind this event (0: with the first)");

@@ -25,7 +25,7 @@ class LogsCommand : public Command {
     options->Details("What was written to stderr comes on stderr.");
     options->RunArgument(&named_);
     options->Flag("-f,--follow", &follow_, "go on until the run is over");
-    options->Integer("--tail", "N", &tail_, 0, kMax,
+    options->Integer("-n,--tail", "N", &tail_, 0, kMax,
                      "only the last N lines; with -f what follows too");
     options->Integer("--rank", "R", &rank_, 0, kMax, "only of this rank");
     options->Integer("--attempt", "A", &attempt_, 1, kMax, "only of this attempt");
