@@ -30,6 +30,9 @@ struct HeldAttempt {
   // longer.
   std::optional<absl::Duration> store_lost;
   bool witnessed = false;  // whether it was started as a witnessed attempt
+  // It ended with an earlier boot of the PC, so that its ages, by a clock that counts from the
+  // boot, say nothing.
+  bool before_boot = false;
 };
 
 }  // namespace hpc::protocol

@@ -14,6 +14,7 @@
 #include "worker/attempts/stop_words.h"
 #include "worker/loop/boot_time.h"
 #include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/journal_reader.h"
 #include "worker/supervisor_client/strays.h"
 #include "worker/supervisor_client/supervisor_handle.h"
 
@@ -180,6 +181,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.read_ns = BootTimeNs();
     one.attempt = FromJournal(one.file, journal, one.read_ns);
+    one.attempt.before_boot = BeganInAnotherBoot(one.dir);
     FinishWithoutSupervisor(journal, &one);
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && IsLost(*store, one.attempt.returned);

@@ -60,7 +60,8 @@ AttemptRunner::~AttemptRunner() {
 
 GangServices::Callbacks AttemptRunner::MakeGangCallbacks() {
   return {{[this] { return context_->observer->VouchFor(ref_); },
-           [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }},
+           [this](MonoTime at) { context_->observer->OnWhole(ref_, at); },
+           [this](MonoTime at) { context_->observer->OnHeardAll(ref_, at); }},
           [this](const protocol::RendezvousReport& report) {
             context_->observer->OnRendezvous(report);
           }};

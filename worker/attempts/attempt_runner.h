@@ -47,6 +47,8 @@ class AttemptObserver {
   virtual void OnDoomed(AttemptRef ref, const std::string& reason) = 0;
   // All nodes of a witnessed attempt vouched for it at the time `at` of CLOCK_BOOTTIME.
   virtual void OnWhole(AttemptRef ref, MonoTime at) = 0;
+  // They were heard at that time, whether or not they vouched.
+  virtual void OnHeardAll(AttemptRef ref, MonoTime at) = 0;
   // A question, not a report: whether this node vouches for the attempt. It is also asked about a
   // part that has returned.
   virtual Vouch VouchFor(AttemptRef ref) const = 0;

@@ -176,6 +176,10 @@ void Agent::OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects) {
   Fence(attempt, effects);
 }
 
+void Agent::OnHeardAll(Now now, AttemptRef ref, MonoTime at) {
+  if (Attempt* attempt = Find(ref)) attempt->OnHeardAll(std::min(at, now.mono));
+}
+
 Vouch Agent::VouchFor(Now now, AttemptRef ref) const {
   const auto it = attempts_.find(ref);
   if (it == attempts_.end() || !connection_.heard()) return Vouch::kNo;

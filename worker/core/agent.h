@@ -50,6 +50,7 @@ class Agent {
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
   // All nodes of the attempt vouched for it at the time `at`.
   void OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects);
+  void OnHeardAll(Now now, AttemptRef ref, MonoTime at);
   // Whether this node vouches for the attempt. A new process does not until it has been welcomed,
   // since it does not know what the process before it has promised.
   bool Vouches(Now now, AttemptRef ref) const { return VouchFor(now, ref) != Vouch::kNo; }

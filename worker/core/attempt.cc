@@ -36,6 +36,7 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
     ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended,
                          rank.ago.ended_within};
   }
+  before_boot_ = adopted.before_boot;
   TakeHalt(now, adopted.halt);
   unstarted_ = static_cast<size_t>(std::count_if(
       ranks_.begin(), ranks_.end(), [](const auto& entry) { return entry.second.unstarted(); }));
@@ -187,6 +188,10 @@ void Attempt::FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& r
 
 void Attempt::OnWhole(MonoTime at) {
   whole_at_ = std::max(whole_at_, at);
+  OnHeardAll(at);
+}
+
+void Attempt::OnHeardAll(MonoTime at) {
   if (at <= heard_all_at_) return;
   if (at - heard_all_at_ >= protocol::kApart) parted_ = Parted{heard_all_at_, at};
   heard_all_at_ = at;
@@ -273,6 +278,7 @@ protocol::HeldAttempt Attempt::Held(MonoTime now) const {
   held.halt = HaltAt(now);
   if (store_lost_) held.store_lost = now - *store_lost_;
   held.witnessed = witnessed_;
+  held.before_boot = before_boot_;
   for (const auto& [number, rank] : ranks_) {
     held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});
   }

@@ -41,8 +41,9 @@ struct AdoptedAttempt {
   std::vector<Rank> ranks;  // all ranks of this node
   bool returned = false;
   protocol::Halt halt;
-  bool store_lost = false;  // its ranks go on, but cannot meet again
-  bool witnessed = false;   // whether it was started as a witnessed one
+  bool store_lost = false;   // its ranks go on, but cannot meet again
+  bool witnessed = false;    // whether it was started as a witnessed one
+  bool before_boot = false;  // it began in an earlier boot of the PC
 
   // So much time has passed since its ages were measured.
   void Age(absl::Duration passed);
@@ -94,6 +95,9 @@ class Attempt {
   void Doubt(MonoTime until) { silent_until_ = std::max(silent_until_, until); }
   // All nodes vouched for the attempt at the time `at`.
   void OnWhole(MonoTime at);
+  // All nodes were heard at the time `at`, whether or not they vouched: a node whose ranks have
+  // failed does not.
+  void OnHeardAll(MonoTime at);
   // Whether this node vouches for the attempt: its part here is as it should be.
   bool Vouches(MonoTime now) const {
     return witnessed_ && now >= silent_until_ && (ended_well_ || (live() && !stopping()));
@@ -170,6 +174,7 @@ class Attempt {
   bool witnessed_ = false;
   // The attempt has returned, and every rank had exited 0 by itself. Only the worker process that
   // saw the return sets this, since an earlier one may have promised not to vouch for it.
+  bool before_boot_ = false;
   int32_t killed_ = 0;  // processes that needed SIGKILL; known when it has returned
   bool ended_well_ = false;
   MonoTime returned_at_ = MonoTime::Infinite();

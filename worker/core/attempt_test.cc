@@ -300,12 +300,12 @@ TEST(AttemptTest, TheWorkerBeforeWasToldToEndAtAboutTheTimeWhenRanksEndedBySigte
 }
 
 TEST(AttemptTest, AnEndTellsForHowLongOthersOfTheGangWereNotHeard) {
-  const auto apart = [](const std::vector<int>& whole_s, int ended_s) {
+  const auto apart = [](const std::vector<int>& heard_s, int ended_s) {
     Attempt attempt = PreparedAttempt();
     Effects started;
     attempt.OnStart(At(10), {kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker, true}, &started);
     attempt.OnRankStarted(At(10), 4, 104, {}, &started);
-    for (const int at : whole_s) attempt.OnWhole(At(at));
+    for (const int at : heard_s) attempt.OnHeardAll(At(at));
     Effects effects;
     attempt.OnRankExited(At(ended_s), 4, Code(1), {absl::Seconds(9), {}}, &effects);
     return attempt.Held(At(ended_s)).ranks[0].ago.apart;

@@ -44,8 +44,11 @@ struct Keepalive {
 struct KeepaliveAnswer {
   MonoTime sent;   // copied from the keepalive
   MonoTime stamp;  // by the answering node's clock
-  // How long before `stamp` all nodes vouched. Not set: unknown.
+  // How long before `stamp` all nodes vouched. Not set: unknown, or longer ago than `heard_ago`.
   std::optional<absl::Duration> whole_ago;
+  // How long before `stamp` all nodes were heard, whether or not they vouched: a node whose ranks
+  // have failed does not, and is there. Not set: unknown.
+  std::optional<absl::Duration> heard_ago;
 
   bool operator==(const KeepaliveAnswer&) const = default;
 };
@@ -60,13 +63,17 @@ class Witness {
   std::optional<KeepaliveAnswer> Answer(MonoTime now, const Keepalive& asked, bool vouches);
   // When all other nodes that are waited for were last there and vouched. If none is waited for,
   // when the last of them was. nullopt: they never were.
-  std::optional<MonoTime> WholeAt() const;
+  std::optional<MonoTime> WholeAt() const { return LastTime(&Other::there); }
+  // The same for when they were heard, whether or not they vouched.
+  std::optional<MonoTime> HeardAt() const { return LastTime(&Other::heard); }
 
  private:
   struct Other {
-    MonoTime there;  // zero: never
+    MonoTime there;  // and vouched; zero: never
+    MonoTime heard;  // zero: never
     bool awaited = true;
   };
+  std::optional<MonoTime> LastTime(MonoTime Other::*at) const;
   AttemptRef ref_;
   std::vector<Other> others_;  // by node rank, from 1
 };
@@ -77,9 +84,12 @@ class Asker {
   Asker(AttemptRef ref, int32_t node_rank) : ref_(ref), node_rank_(node_rank) {}
 
   Keepalive Ask(MonoTime now, Vouch vouch);
-  // When all nodes were last there and vouched, as far as this answer tells; nullopt: it does not
-  // tell.
-  std::optional<MonoTime> OnAnswer(const KeepaliveAnswer& answer);
+  // When all nodes were last there, as far as an answer tells; nullopt: it does not tell.
+  struct Seen {
+    std::optional<MonoTime> whole;  // they vouched
+    std::optional<MonoTime> heard;  // they did or did not
+  };
+  Seen OnAnswer(const KeepaliveAnswer& answer);
   // The last question was not answered, and will not be.
   void GiveUp() { asked_.reset(); }
   std::optional<MonoTime> asked() const { return asked_; }

@@ -13,7 +13,7 @@ MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 std::optional<MonoTime> Exchange(Asker* asker, Witness* witness, MonoTime now,
                                  Vouch vouch = Vouch::kYes, bool host_vouches = true) {
   const auto answer = witness->Answer(now, asker->Ask(now, vouch), host_vouches);
-  return answer ? asker->OnAnswer(*answer) : std::nullopt;
+  return answer ? asker->OnAnswer(*answer).whole : std::nullopt;
 }
 
 TEST(WitnessTest, AllAreThereOnceEachHasRepeatedAnAnswer) {
@@ -52,7 +52,7 @@ TEST(WitnessTest, AnAnswerThatWasLongUnderWayCountsFromTheQuestion) {
   Asker one(kRef, 1);
   Exchange(&one, &witness, At(1));
   const auto answer = witness.Answer(At(2.5), one.Ask(At(2), Vouch::kYes), true);
-  EXPECT_EQ(one.OnAnswer(*answer), At(0.5)) << "1.5 s before the question";
+  EXPECT_EQ(one.OnAnswer(*answer).whole, At(0.5)) << "1.5 s before the question";
 }
 
 TEST(WitnessTest, WhoDoesNotVouchIsNotThere) {
@@ -60,8 +60,23 @@ TEST(WitnessTest, WhoDoesNotVouchIsNotThere) {
   Asker one(kRef, 1);
   Exchange(&one, &witness, At(1));
   Exchange(&one, &witness, At(2));
-  EXPECT_EQ(Exchange(&one, &witness, At(9), Vouch::kNo), At(1));
+  EXPECT_EQ(Exchange(&one, &witness, At(9), Vouch::kNo), std::nullopt);
+  EXPECT_EQ(witness.WholeAt(), At(1));
   EXPECT_EQ(Exchange(&one, &witness, At(10), Vouch::kYes, /*host_vouches=*/false), std::nullopt);
+}
+
+// Its ranks may have failed, and that is no reason to think that it cannot be reached.
+TEST(WitnessTest, WhoDoesNotVouchIsHeard) {
+  Witness witness(kRef, 2);
+  Asker one(kRef, 1);
+  for (const double at : {1.0, 2.0}) {
+    one.OnAnswer(*witness.Answer(At(at), one.Ask(At(at), Vouch::kYes), true));
+  }
+  const auto answer = witness.Answer(At(9), one.Ask(At(9), Vouch::kNo), /*vouches=*/false);
+  const Asker::Seen seen = one.OnAnswer(*answer);
+  EXPECT_EQ(seen.heard, At(2)) << "when it was there for sure";
+  EXPECT_EQ(seen.whole, std::nullopt);
+  EXPECT_EQ(witness.HeardAt(), At(2));
 }
 
 TEST(WitnessTest, NobodyWaitsForANodeWhosePartHasEndedForGood) {
@@ -112,7 +127,7 @@ TEST(WitnessTest, AnAnswerToAnotherQuestionTellsNothing) {
   const auto old = witness.Answer(At(2), one.Ask(At(2), Vouch::kYes), true);
   one.GiveUp();
   one.Ask(At(3), Vouch::kYes);
-  EXPECT_EQ(one.OnAnswer(*old), std::nullopt);
+  EXPECT_EQ(one.OnAnswer(*old).heard, std::nullopt);
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ void Fill(const protocol::HeldAttempt& held, v1::HeldAttempt* out) {
   out->set_store_lost(held.store_lost.has_value());
   if (held.store_lost) out->set_store_lost_ago_us(absl::ToInt64Microseconds(*held.store_lost));
   out->set_witnessed(held.witnessed);
+  out->set_before_boot(held.before_boot);
 }
 
 v1::DeviceKind ToProto(protocol::DeviceKind kind) {

@@ -8,6 +8,10 @@ namespace {
 // Far more than the age of any machine.
 constexpr absl::Duration kLongest = absl::Hours(24 * 365 * 100);
 
+// An answer's last number, where it is not how long ago all nodes vouched: nothing is known, or
+// this less how long ago all were heard.
+constexpr int64_t kNothing = -1, kOnlyHeard = -2;
+
 int64_t Nanoseconds(MonoTime t) { return absl::ToInt64Nanoseconds(t.since_zero); }
 
 // Reads integers, one after the other.
@@ -47,7 +51,10 @@ std::string Encode(const KeepaliveAnswer& answer) {
   std::string out;
   AppendInt64(Nanoseconds(answer.sent), &out);
   AppendInt64(Nanoseconds(answer.stamp), &out);
-  AppendInt64(answer.whole_ago ? absl::ToInt64Nanoseconds(*answer.whole_ago) : -1, &out);
+  int64_t seen = kNothing;
+  if (answer.heard_ago) seen = kOnlyHeard - absl::ToInt64Nanoseconds(*answer.heard_ago);
+  if (answer.whole_ago) seen = absl::ToInt64Nanoseconds(*answer.whole_ago);
+  AppendInt64(seen, &out);
   return out;
 }
 
@@ -73,10 +80,14 @@ std::optional<KeepaliveAnswer> DecodeKeepaliveAnswer(absl::string_view bytes) {
   KeepaliveAnswer out;
   out.sent = reader.Moment();
   out.stamp = reader.Moment();
-  const int64_t whole_ago = reader.Int64();
-  if (whole_ago < -1 || !IsSane(out.sent) || !IsSane(out.stamp)) return std::nullopt;
-  if (whole_ago >= 0) out.whole_ago = absl::Nanoseconds(whole_ago);
-  return out;
+  const int64_t seen = reader.Int64();
+  if (!IsSane(out.sent) || !IsSane(out.stamp)) return std::nullopt;
+  if (seen == kNothing) return out;
+  // A number near the smallest one has no negative.
+  out.heard_ago = absl::Nanoseconds(seen) * (seen < 0 ? -1 : 1);
+  if (seen < 0) *out.heard_ago += absl::Nanoseconds(kOnlyHeard);
+  if (seen >= 0) out.whole_ago = out.heard_ago;
+  return *out.heard_ago < kLongest ? std::make_optional(out) : std::nullopt;
 }
 
 }  // namespace hpc::worker::store

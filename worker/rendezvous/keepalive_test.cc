@@ -16,9 +16,11 @@ TEST(KeepaliveTest, WhatIsEncodedIsDecoded) {
   Keepalive for_good = kAsked;
   for_good.vouch = Vouch::kForGood;
   EXPECT_EQ(DecodeKeepalive(Encode(for_good)), for_good);
-  for (const std::optional<absl::Duration> ago :
-       {std::optional<absl::Duration>(), std::make_optional(absl::Milliseconds(250))}) {
-    const KeepaliveAnswer answer{{absl::Seconds(5)}, {absl::Seconds(7)}, ago};
+  const std::optional<absl::Duration> unknown, ago = absl::Milliseconds(250),
+                                               now = absl::ZeroDuration();
+  for (const auto& [whole, heard] :
+       {std::pair(unknown, unknown), {unknown, ago}, {unknown, now}, {ago, ago}, {now, now}}) {
+    const KeepaliveAnswer answer{{absl::Seconds(5)}, {absl::Seconds(7)}, whole, heard};
     EXPECT_EQ(Encode(answer).size(), kKeepaliveAnswerBytes);
     EXPECT_EQ(DecodeKeepaliveAnswer(Encode(answer)), answer);
   }

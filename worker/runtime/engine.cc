@@ -439,6 +439,10 @@ void Engine::OnWhole(AttemptRef ref, MonoTime at) {
   });
 }
 
+void Engine::OnHeardAll(AttemptRef ref, MonoTime at) {
+  Decide([&](Now now, Effects*) { agent_->OnHeardAll(now, ref, OnMonotonicClock(at, now)); });
+}
+
 Vouch Engine::VouchFor(AttemptRef ref) const { return agent_->VouchFor(loop_->clock().Get(), ref); }
 
 void Engine::OnReturned(AttemptRef ref, const protocol::Halt& halt, int32_t killed) {

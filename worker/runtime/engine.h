@@ -100,6 +100,7 @@ class Engine : public AttemptObserver {
   void OnStoppedItself(AttemptRef ref, const protocol::Halt& halt) override;
   void OnDoomed(AttemptRef ref, const std::string& reason) override;
   void OnWhole(AttemptRef ref, MonoTime at) override;
+  void OnHeardAll(AttemptRef ref, MonoTime at) override;
   Vouch VouchFor(AttemptRef ref) const override;
   void OnReturned(AttemptRef ref, const protocol::Halt& halt, int32_t killed) override;
 

@@ -462,11 +462,12 @@ TEST_F(EngineTest, OtherNodesAreVouchedForUntilTheAttemptIsOverOnAllOfThem) {
   link_->Say(protocol::Start{kRef, prepared.store_addr, prepared.store_port,
                              protocol::StoreHost::kWorker,
                              /*witnessed=*/true});
-  MonoTime whole_at;
+  MonoTime whole_at, heard_at;
   const WitnessRecord record{
       1, 2, "127.0.0.1", prepared.store_addr, prepared.store_port, absl::Milliseconds(5)};
   GangWitness other(loop_.get(), kRef, record, nullptr,
-                    {[] { return Vouch::kYes; }, [&](MonoTime at) { whole_at = at; }});
+                    {[] { return Vouch::kYes; }, [&](MonoTime at) { whole_at = at; },
+                     [&](MonoTime at) { heard_at = at; }});
   WaitReturned(kRef);
   const MonoTime returned{absl::Nanoseconds(BootTimeNs())};
   RunUntil([&] { return whole_at > returned; });
@@ -474,6 +475,7 @@ TEST_F(EngineTest, OtherNodesAreVouchedForUntilTheAttemptIsOverOnAllOfThem) {
   const MonoTime doubted{absl::Nanoseconds(BootTimeNs())};
   for (int i = 0; i < 20; ++i) loop_->RunOnce(absl::Milliseconds(10));
   EXPECT_LE(whole_at, doubted) << "its promise holds still";
+  EXPECT_GT(heard_at, doubted) << "it is there all the same";
   ForgetAndWait(kRef);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "worker/supervisor/os/small_file.h"
 #include "worker/supervisor_client/foreign_file.h"
 #include "worker/supervisor_client/record.h"
 #include "worker/supervisor_client/supervisor_handle.h"
@@ -65,6 +66,11 @@ absl::StatusOr<Journal> ReadJournalFile(const std::string& dir) {
     }
   }
   return journal;
+}
+
+bool BeganInAnotherBoot(const std::string& dir) {
+  const absl::StatusOr<Journal> journal = ReadJournalFile(dir);
+  return journal.ok() && journal->header && journal->header->boot_id != BootId();
 }
 
 absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir) {

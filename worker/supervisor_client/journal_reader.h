@@ -23,6 +23,9 @@ struct Journal {
 // Reads the journal of the attempt with that dir. NotFound: there is none, or it belongs to another
 // attempt, which had the folder before. A torn last line, and lines that are not ours, are ignored.
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir);
+// Whether its supervisor began before this boot of the machine. False where the journal does not
+// tell.
+bool BeganInAnotherBoot(const std::string& dir);
 
 }  // namespace hpc::worker
 

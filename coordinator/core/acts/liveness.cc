@@ -81,7 +81,6 @@ void Liveness::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool 
   const bool was_seen = node->seen();
   node->Connect();
   node->CameBack(turn.mono());
-  node->Hear(turn.mono());
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
   node->hands_over = false;
@@ -125,7 +124,6 @@ absl::StatusOr<Node*> Liveness::Heard(Now now, const Session& session) {
                                                       node->incarnation));
   }
   node->lease.Renew(now.mono);
-  node->Hear(now.mono);
   node->record.last_seen = now.wall;
   return node;
 }

@@ -41,7 +41,7 @@ class Reconciler {
     }
     for (const protocol::HeldRank& rank : held.ranks) {
       if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
-      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, EndOf(rank));
+      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, EndOf(*run, held, rank));
     }
     if (Live(held.ref) == nullptr) return;
     if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), WhyOf(*run, held));
@@ -121,23 +121,32 @@ class Reconciler {
   Member* MemberOf(const Run& run) const { return run.attempt->FindMember(node_.name()); }
 
   // The ages of what happened before a PC restarted say nothing: the PC's clock counts from its
-  // start. It happened while the PC was silent.
-  Moment BeforeBoot() const { return node_.clock.BeforeRestart(node_.silence_before); }
-
-  void TellAgain(Run* run, const protocol::HeldAttempt& held) const {
-    if (!rebooted_) gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
+  // start. It happened while the PC was silent. If that was told before, nobody knows any more when
+  // it was silent.
+  Moment BeforeBoot(const Run& run) const {
+    Window when = node_.silence_before;
+    if (!rebooted_) when.earliest = std::min(when.earliest, run.attempt->began);
+    return node_.clock.BeforeRestart(when);
+  }
+  bool IsBeforeBoot(const protocol::HeldAttempt& held) const {
+    return rebooted_ || held.before_boot;
   }
 
-  RankEnd EndOf(const protocol::HeldRank& rank) const {
-    if (!rebooted_) return RankEndOf(node_.clock, rank.ago, turn_.mono());
-    return {BeforeBoot(), rank.ago.started - rank.ago.ended, std::nullopt};
+  void TellAgain(Run* run, const protocol::HeldAttempt& held) const {
+    if (!IsBeforeBoot(held)) gangs_->verdicts().ToldAgain(turn_, run, *MemberOf(*run), held);
+  }
+
+  RankEnd EndOf(const Run& run, const protocol::HeldAttempt& held,
+                const protocol::HeldRank& rank) const {
+    if (!IsBeforeBoot(held)) return RankEndOf(node_.clock, rank.ago, turn_.mono());
+    return {BeforeBoot(run), rank.ago.started - rank.ago.ended, std::nullopt};
   }
 
   // What ended the ranks there happened while the node was silent, or later: otherwise its worker
   // would have said so at once. After a boot nothing more is known.
   std::optional<Cause> WhyOf(const Run& run, const protocol::HeldAttempt& held) const {
     const Verdicts& verdicts = gangs_->verdicts();
-    if (rebooted_) return verdicts.CauseOf(node_.name(), held.halt, BeforeBoot());
+    if (IsBeforeBoot(held)) return verdicts.CauseOf(node_.name(), held.halt, BeforeBoot(run));
     protocol::Halt halt = held.halt;
     const absl::Duration most = turn_.mono() - halt.ago - node_.silence_before.earliest;
     halt.within = std::clamp(most, absl::ZeroDuration(), halt.within);

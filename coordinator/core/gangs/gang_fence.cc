@@ -123,8 +123,6 @@ void Gangs::Doubt(Turn& turn, Node* node) {
   for (Run* run : RunsOn(*node)) {
     Attempt& attempt = *run->attempt;
     if (!attempt.witnessed) continue;
-    node->doubted = true;
-    attempt.doubted_until = turn.mono() + span;
     for (const Member& m : attempt.members) {
       const Node* other = state_->nodes.Find(m.placement.node);
       if (other == node || !other->connected()) continue;

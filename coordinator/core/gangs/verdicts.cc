@@ -34,23 +34,6 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
   return record;
 }
 
-// A node that is asked not to vouch keeps the others from hearing that the gang is whole, also for
-// a while after the node that was doubted is heard again. Takes that while off the time for which
-// the nodes seem to have been apart, and returns how much that is.
-absl::Duration CutOffDoubt(const Attempt& attempt, const NodeTable& nodes, Moment* parted) {
-  Window& when = parted->when;
-  if (when.latest > attempt.doubted_until + protocol::kApart) return absl::ZeroDuration();
-  MonoTime again;
-  for (const Member& m : attempt.members) {
-    const Node& node = *nodes.Find(m.placement.node);
-    if (node.doubted) return absl::ZeroDuration();
-    again = std::max(again, node.heard_again);
-  }
-  if (again < when.earliest || again >= when.latest) return absl::ZeroDuration();
-  parted->there.reset();  // the end of that time is one of our clock
-  return std::exchange(when.latest, again) - again;
-}
-
 }  // namespace
 
 RankEnd RankEndOf(const NodeClock& clock, const protocol::RankAges& ago, MonoTime now) {
@@ -111,10 +94,9 @@ void Verdicts::LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank)
 void Verdicts::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
                           const protocol::Apart& apart) {
   const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
-  Moment parted = clock.Before(apart.until, apart.from - apart.until, turn.mono());
+  const Moment parted = clock.Before(apart.until, apart.from - apart.until, turn.mono());
   if (attempt->stopping() && parted.when.earliest >= attempt->stopping_since) return;
-  const absl::Duration lasted =
-      apart.from - apart.until - CutOffDoubt(*attempt, state_->nodes, &parted);
+  const absl::Duration lasted = apart.from - apart.until;
   if (lasted < protocol::kApart) return;
   // A connection that carried nothing for a while may need as long again until it does, and a
   // launcher ends a while after it has complained.
@@ -136,7 +118,9 @@ void Verdicts::ToldAgain(const Turn& turn, Run* run, const Member& member,
     if (!rank.exit.has_value()) continue;
     const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
     attempt.causes.DateEnd(node, rank.rank, ended.there);
-    if (!rank.ago.apart || attempt.causes.empty() || attempt.stopped_before) continue;
+    // What ended after it was told to did so because of that.
+    if (!rank.ago.apart || rank.exit->after_stop) continue;
+    if (attempt.causes.empty() || attempt.stopped_before) continue;
     for (const RankRecord& known : attempt.ranks) {
       if (known.rank != rank.rank || known.node != node || !known.exit) continue;
       LearnApart(turn, &attempt, known, *rank.ago.apart);
@@ -174,7 +158,11 @@ void Verdicts::LearnHeldUp(Now now, Attempt* attempt) {
 bool Verdicts::LearnGoingDown(Attempt* attempt) {
   const Cause& failure = attempt->causes.Deciding();
   const Node* const node = state_->nodes.Find(failure.node);
-  if (!failure.may_answer_sigterm || node == nullptr || !node->went_down) return false;
+  if (node == nullptr || !node->went_down) return false;
+  // A PC that goes down may kill what does not end. Only its next boot tells of that.
+  const bool killed = failure.kind == CauseKind::kKilled && failure.there &&
+                      failure.there->era != node->clock.era();
+  if (!failure.may_answer_sigterm && !killed) return false;
   const Window& down = node->went_down->when;
   if (down.earliest > failure.when.latest + kWordOfPeer ||
       down.latest + kWordOfPeer < failure.when.earliest) {

@@ -40,7 +40,7 @@ class Verdicts {
   // The stop may have ended a rank that had failed before, as its last words say.
   void LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank);
   // Before the rank failed, its node had not heard others of its gang for a while. Does nothing
-  // where a doubt or a stop explains that.
+  // where a stop explains that.
   void LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
                   const protocol::Apart& apart);
   // Adds the cause that a PC went down, and returns true, if the deciding rank may have answered

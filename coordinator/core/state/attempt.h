@@ -68,8 +68,6 @@ struct Attempt {
   MonoTime stopping_since{};
   // A coordinator before this one had begun to stop it, and had heard what led to that.
   bool stopped_before = false;
-  // Its nodes may have been asked not to vouch for it before this time, and were not asked later.
-  MonoTime doubted_until{};
   absl::Duration stop_grace;
   bool interrupt = false;         // it is stopped because somebody has typed Ctrl-C
   Causes causes;                  // why it ends; empty while all goes well

@@ -10,7 +10,7 @@ void Causes::Learn(const Cause& cause) {
   for (Cause& known : heard_) {
     if (known == cause) return;
     if (known.node != cause.node) continue;
-    if (known.there && known.there == cause.there && known.text == cause.text) return;
+    if (known.text == cause.text) return;  // told again, and perhaps less exactly
     if (!known.guessed) continue;
     known = cause;
     return;

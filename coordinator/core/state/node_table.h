@@ -88,12 +88,6 @@ struct Node {
   // restarted.
   std::optional<Cause> went_down;
   MonoTime doubt_at{};  // when its silence is checked next, while it has a witnessed attempt
-  // It is silent, and other nodes were asked not to vouch for what it has part in.
-  bool doubted = false;
-  MonoTime heard_again{};  // when it was last heard after it had been doubted
-  void Hear(MonoTime now) {
-    if (std::exchange(doubted, false)) heard_again = now;
-  }
 
   std::vector<Holding> holdings;
   // Attempts that were given up and have not ended there yet, as its worker has said. Their devices

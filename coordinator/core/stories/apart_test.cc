@@ -87,45 +87,18 @@ TEST_F(ApartTest, WhatBeganWithTheStopExplainsNothing) {
   EXPECT_EQ(Paid(), 1);
 }
 
-// The worker of pc2 was restarted. Until the promise not to vouch is over, pc1 does not hear that
-// the gang is whole.
-class DoubtTest : public ApartTest {
- protected:
-  DoubtTest() {
-    for (const char* name : {"pc1", "pc2"}) {
-      c.Disconnect(name, /*reset=*/false);
-      EXPECT_OK(c.Hello(Vouching(name)));
-    }
-    c.Pass(absl::Seconds(10));
-  }
-  protocol::Hello Vouching(const std::string& name) {
-    const int32_t rank = name == "pc1" ? 0 : 1;
-    protocol::HeldAttempt held =
-        HeldWith({run, 1}, {{rank, 1000 + rank, std::nullopt, {absl::Seconds(30), {}}}});
-    held.witnessed = true;
-    protocol::Hello hello = BackWith(name, held);
-    hello.can_vouch = true;
-    return hello;
-  }
-  void RestartWorkerOfPc2() {
-    c.Disconnect("pc2", /*reset=*/false);
-    c.Pass(absl::Seconds(0.5), {"pc2"});
-    ASSERT_OK(c.Hello(Vouching("pc2")));
-  }
-};
-
-TEST_F(DoubtTest, ItIsNoTimeApart) {
-  RestartWorkerOfPc2();
-  c.Pass(absl::Seconds(2));
-  Fails("ValueError: bad shape", absl::Seconds(2.8));
+// A worker that connects anew while the attempt is being stopped tells its ends again.
+TEST_F(ApartTest, WhatEndedAfterItWasToldToTellsOfNoTimeApart) {
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1, .message = "TimeoutError: timed out reading batch 7"}));
+  c.Pass(absl::Seconds(3));
+  ASSERT_EQ(c.state(run), RunState::kStopping);
+  const protocol::RankExit stopped{.signal = 15, .after_stop = true};
+  ASSERT_OK(c.Exit(run, 1, stopped));
+  c.Disconnect("pc2", /*reset=*/false);
+  protocol::HeldRank told{1, 1001, stopped, {absl::Seconds(33), absl::Milliseconds(500)}};
+  told.ago.apart = protocol::Apart{absl::Seconds(3.5), absl::Seconds(1)};
+  ASSERT_OK(c.Hello(BackWith("pc2", HeldWith({run, 1}, {told}))));
   EXPECT_EQ(Paid(), 1);
-}
-
-TEST_F(DoubtTest, NodesThatAreApartForLongerAre) {
-  RestartWorkerOfPc2();
-  c.Pass(absl::Seconds(5));
-  Fails(kComplaint, absl::Seconds(5.8));
-  EXPECT_EQ(Paid(), 0);
 }
 
 TEST_F(ApartTest, ARestartedCoordinatorJudgesAlike) {

@@ -247,6 +247,41 @@ TEST_F(GangGoesDownTest, WhatEndsForWantOfATerminatedRankNeedNotSpeakOfIt) {
   EXPECT_FALSE(IsTerminal(c.state(run)));
 }
 
+// The PC's clock counts from its boot, and the first coordinator has stored which boot that is.
+TEST_F(GangGoesDownTest, ASecondCoordinatorIsToldWhatAPcHadBeforeItsBoot) {
+  protocol::HeldAttempt held = HeldWith({run, 1}, {});
+  held.before_boot = true;
+  held.returned = true;
+  held.halt = {protocol::HaltKind::kSupervisorLost, "its supervisor was told to end by SIGTERM",
+               absl::ZeroDuration(), absl::ZeroDuration()};
+  protocol::Hello hello = BackWith("pc2", held);
+  hello.boot_id = "boot-2";
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1, .message = "Connection closed by peer"}));
+  c.Pass(absl::Seconds(0.9), {"pc2"});
+  ASSERT_OK(c.Hello(hello));
+  ClusterTester again({}, c.Durable());
+  again.Pass(absl::Milliseconds(300));
+  ++hello.incarnation;
+  ASSERT_OK(again.Hello(hello));
+  protocol::HeldAttempt other = HeldWith({run, 1}, {});
+  other.returned = true;
+  ASSERT_OK(again.Hello(BackWith("pc1", other)));
+  again.Pass(absl::Seconds(3));
+  EXPECT_EQ(again.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(again.state(run)));
+}
+
+TEST_F(GangGoesDownTest, APcThatGoesDownKillsAndOnlyItsBootTellsOfThat) {
+  protocol::HeldAttempt held =
+      HeldWith({run, 1}, {{1, 1001, protocol::RankExit{.signal = 9}, {absl::Seconds(30), {}}}});
+  held.returned = held.before_boot = true;
+  protocol::Hello hello = BackWith("pc2", held);
+  hello.boot_id = "boot-2";
+  c.Pass(absl::Seconds(2), {"pc2"});
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(Paid(), 0);
+}
+
 TEST_F(GangGoesDownTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
   ASSERT_OK(c.Exit(run, 1, Terminated()));
   c.Pass(absl::Seconds(1));

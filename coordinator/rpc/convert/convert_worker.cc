@@ -61,6 +61,7 @@ protocol::HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
   out.halt = ToHalt(held.has_halt(), held.halt(), held.lost_reason());
   if (held.store_lost()) out.store_lost = FromMicros(held.store_lost_ago_us());
   out.witnessed = held.witnessed();
+  out.before_boot = held.before_boot();
   return out;
 }
 

@@ -9,12 +9,13 @@ namespace wo = hpc::worker;
 
 namespace {
 
-wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
+wo::AdoptedAttempt FromFolder(Context* context, const Pc& pc, const Pc::Folder& folder) {
   wo::AdoptedAttempt out;
   out.ref = folder.prepare.ref;
   out.devices = folder.prepare.devices;
   out.stop_grace = folder.prepare.stop_grace;
   out.witnessed = folder.witnessed;
+  out.before_boot = folder.boot_id != pc.boot_id();
   std::map<int32_t, wo::AdoptedAttempt::Rank> ranks;
   for (int32_t i = 0; i < folder.prepare.ranks; ++i) {
     const int32_t number = folder.prepare.first_rank + i;
@@ -60,7 +61,7 @@ wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
 
 std::vector<wo::AdoptedAttempt> AdoptedFrom(Context* context, const Pc& pc) {
   std::vector<wo::AdoptedAttempt> out;
-  for (const auto& [ref, folder] : pc.folders) out.push_back(FromFolder(context, folder));
+  for (const auto& [ref, folder] : pc.folders) out.push_back(FromFolder(context, pc, folder));
   return out;
 }
 

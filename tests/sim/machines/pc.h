@@ -30,6 +30,7 @@ class Pc {
     protocol::Prepare prepare;
     std::shared_ptr<Supervisor> supervisor;  // none while the attempt is still being prepared
     bool witnessed = false;
+    std::string boot_id;  // in which it was made
   };
   using FindCoordinator = std::function<std::weak_ptr<CoordinatorEnd>()>;
   Pc(Context* context, Census* census, Bonds* bonds, Peers* peers, int index,

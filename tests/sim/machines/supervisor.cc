@@ -220,7 +220,7 @@ void Supervisor::WatchFence() {
     context_->trace.Note("    ", node_, ": fences ", prepare_.ref.ToString());
     if (phase_ < Phase::kStopping) {  // else the stop that is under way only ends sooner
       stopping_ = true;
-      census_->blame().Harmed(prepare_.ref, "its fence");
+      if (HasRanks()) census_->blame().Harmed(prepare_.ref, "its fence");
       Record(StopBegan{"fenced"});
     }
     BeginKill();

@@ -277,7 +277,9 @@ void Worker::Carry(const wo::PrepareAttempt& effect) {
   Random& random = context_->random;
   absl::Duration takes = random.Between(absl::Milliseconds(1), absl::Milliseconds(100));
   if (!context_->healing && random.Chance(0.02)) takes = random.Between({}, absl::Seconds(30));
-  Later(takes / 2, [this, prepare] { pc_->folders[prepare.ref] = {prepare, nullptr}; });
+  Later(takes / 2, [this, prepare] {
+    pc_->folders[prepare.ref] = {prepare, nullptr, false, pc_->boot_id()};
+  });
   Later(takes, [this, prepare] { OnPlan(prepare); });
 }
 
@@ -473,7 +475,9 @@ void Worker::OnKeepalive(const std::string& from, const wo::Keepalive& asked) {
     if (context_->Bugged(Bug::kWholeUnheard)) answer->whole_ago = absl::ZeroDuration();
     pc_->peers().Send(pc_->name(), from,
                       [ref = asked.ref, answer = *answer](Worker* w) { w->OnAnswer(ref, answer); });
-    if (const auto at = witness.WholeAt(); at && Vouches(asked.ref)) OnWhole(asked.ref, *at);
+    wo::Asker::Seen seen{std::nullopt, witness.HeardAt()};
+    if (Vouches(asked.ref)) seen.whole = witness.WholeAt();
+    OnSeen(asked.ref, seen);
   });
 }
 
@@ -481,13 +485,15 @@ void Worker::OnAnswer(AttemptRef ref, const wo::KeepaliveAnswer& answer) {
   Do([this, ref, answer] {
     const auto found = witnessing_.find(ref);
     if (found == witnessing_.end() || found->second.asker == nullptr) return;
-    if (const auto at = found->second.asker->OnAnswer(answer)) OnWhole(ref, *at);
+    OnSeen(ref, found->second.asker->OnAnswer(answer));
   });
 }
 
-void Worker::OnWhole(AttemptRef ref, MonoTime at) {
-  Decide(
-      [&](Now now, wo::Effects* effects) { agent_.OnWhole(now, ref, pc_->MonoOf(at), effects); });
+void Worker::OnSeen(AttemptRef ref, const wo::Asker::Seen& seen) {
+  Decide([&](Now now, wo::Effects* effects) {
+    if (seen.heard) agent_.OnHeardAll(now, ref, pc_->MonoOf(*seen.heard));
+    if (seen.whole) agent_.OnWhole(now, ref, pc_->MonoOf(*seen.whole), effects);
+  });
 }
 
 void Worker::Carry(const wo::RecallRanks& effect) {

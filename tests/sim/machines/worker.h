@@ -84,7 +84,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void Ask(AttemptRef ref);
   bool Vouches(AttemptRef ref) const { return agent_.Vouches(pc_->now(), ref); }
   worker::Vouch VouchFor(AttemptRef ref) const { return agent_.VouchFor(pc_->now(), ref); }
-  void OnWhole(AttemptRef ref, MonoTime at);
+  void OnSeen(AttemptRef ref, const hpc::worker::Asker::Seen& seen);
 
   void Command(const Runner& runner, std::function<void(Supervisor*)> command);
   void Carry(const worker::OpenLink& effect);

@@ -94,8 +94,14 @@ GangWitness::~GangWitness() {
 void GangWitness::Tick() {
   timer_ = loop_->At(loop_->clock().Get().mono + record_.interval, [this] { Tick(); });
   if (record_.node_rank > 0) return Ask();
-  const std::optional<MonoTime> at = witness_.WholeAt();
-  if (at && callbacks_.vouch() != Vouch::kNo) callbacks_.on_whole(*at);
+  Asker::Seen seen{std::nullopt, witness_.HeardAt()};
+  if (callbacks_.vouch() != Vouch::kNo) seen.whole = witness_.WholeAt();
+  Tell(seen);
+}
+
+void GangWitness::Tell(const Asker::Seen& seen) {
+  if (seen.heard) callbacks_.on_heard(*seen.heard);
+  if (seen.whole) callbacks_.on_whole(*seen.whole);
 }
 
 // ------------------------------------------------------------------------- at the node of rank 0
@@ -163,7 +169,7 @@ bool GangWitness::ReadAnswer() {
   if (!answer) return false;
   answered_ = BootNow();
   error_.clear();
-  if (const auto at = asker_.OnAnswer(*answer)) callbacks_.on_whole(*at);
+  Tell(asker_.OnAnswer(*answer));
   return true;
 }
 

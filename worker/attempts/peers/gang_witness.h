@@ -35,8 +35,9 @@ std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir);
 class GangWitness {
  public:
   struct Callbacks {
-    std::function<Vouch()> vouch;               // what this node says now
-    std::function<void(MonoTime at)> on_whole;  // all nodes vouched at that time of CLOCK_BOOTTIME
+    std::function<Vouch()> vouch;  // what this node says now
+    // All nodes vouched, or were heard, at that time of CLOCK_BOOTTIME.
+    std::function<void(MonoTime at)> on_whole, on_heard;
   };
   // `store` is used only at the node of rank 0, and outlives this. If it is nullptr there, its port
   // could not be opened again, so nobody is vouched for any more.
@@ -56,6 +57,7 @@ class GangWitness {
   void OnSocket(uint32_t events);
   bool SendQuestion();
   bool ReadAnswer();
+  void Tell(const Asker::Seen& seen);
   void Close();
   void CloseBecause(const std::string& error);
   std::string Answer(const std::string& frame);
