@@ -45,7 +45,13 @@ void RunTeller::ShowProgress(const v1::RunUpdate& update) {
 
 int RunTeller::TellEnd(Client* client, const v1::Run& run) {
   session_->progress().Clear();
-  if (run.state() == v1::RUN_STATE_SUCCEEDED) return kExitOk;
+  if (run.state() == v1::RUN_STATE_SUCCEEDED) {
+    // "its rank exited 0 after 5 s" needs no word, but what is said behind that does.
+    if (const size_t remark = run.reason().find("; "); remark != std::string::npos) {
+      session_->Notice(absl::StrCat("run ", run.id(), " succeeded: ", OneLine(run.reason())));
+    }
+    return kExitOk;
+  }
   std::string text = absl::StrCat("run ", run.id(), " ", Word(run.state()));
   if (!run.reason().empty()) absl::StrAppend(&text, ": ", OneLine(run.reason()));
   const std::string hint = FailureHint(run, session_->environment());

@@ -11,9 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/run_options.h"
 #include "client/cli/input/usage_error.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {
@@ -103,21 +105,51 @@ int WordsInFront(const CommandWords& command) {
       second == "run") {
     i = 2;
   } else if (program != "env" && program != "nice" && program != "nohup" && program != "time" &&
-             program != "stdbuf" && program != "exec") {
+             program != "stdbuf" && program != "exec" && program != "timeout" &&
+             program != "numactl" && program != "taskset") {
     return 0;
   }
   // Only these options take a word of their own, and nothing else with "=" is a command.
   while (i < command.size() &&
          (absl::StartsWith(command[i], "-") || absl::StrContains(command[i], "="))) {
-    i += command[i] == "-n" || command[i] == "-p" || command[i] == "--name" ? 2 : 1;
+    const std::string& word = command[i];
+    const bool takes = word == "-n" || word == "-p" || word == "--name" || word == "-k" ||
+                       word == "-s" || word == "-N" || word == "-m" || word == "-C";
+    i += takes ? 2 : 1;
   }
-  return i;
+  // The time, or the cores, stand in front of the command.
+  return program == "timeout" || program == "taskset" ? i + 1 : i;
 }
 
 std::string OtherLauncher(const CommandWords& command) {
   std::string words(FileName(command[0]));
   if (words == "accelerate" && command.size() > 1) absl::StrAppend(&words, " ", command[1]);
   return IsOther(words) ? words : "";
+}
+
+// The first word behind a program's options.
+CommandWords::const_iterator FirstArgument(const CommandWords& command) {
+  return std::find_if(command.begin() + 1, command.end(),
+                      [](const std::string& word) { return !absl::StartsWith(word, "-"); });
+}
+
+// Whether a shell is given what to do as an argument: bash -c "...", sh -lc "...".
+bool GivesText(const CommandWords& shell) {
+  return shell.size() > 1 && absl::StartsWith(shell[1], "-") && absl::StrContains(shell[1], "c");
+}
+
+std::string LauncherInShellText(absl::string_view text) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+    const std::vector<std::string> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t;&|()"), absl::SkipEmpty());
+    // A launcher may stand behind "&&" or an assignment, so each word may begin a command.
+    for (auto it = words.begin(); it != words.end(); ++it) {
+      const std::string launcher = LauncherIn({it, words.end()});
+      if (!launcher.empty()) return launcher;
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -133,33 +165,17 @@ std::string LauncherIn(const CommandWords& command) {
 }
 
 std::string LauncherInScript(absl::string_view script) {
-  if (!absl::StartsWith(script, "#!") ||
-      absl::StrContains(script.substr(0, script.find('\n')), "python")) {
-    return "";
-  }
-  for (const absl::string_view line : absl::StrSplit(script, '\n')) {
-    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
-    const std::vector<std::string> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    // A launcher may stand behind "&&" or an assignment, so each word may begin a command.
-    for (auto it = words.begin(); it != words.end(); ++it) {
-      const std::string launcher = LauncherIn({it, words.end()});
-      if (!launcher.empty()) return launcher;
-    }
-  }
-  return "";
+  const bool of_shell = absl::StartsWith(script, "#!") &&
+                        !absl::StrContains(script.substr(0, script.find('\n')), "python");
+  return of_shell ? LauncherInShellText(script) : "";
 }
 
 std::string ScriptOf(const CommandWords& command) {
   if (command.empty()) return "";
   const absl::string_view program = FileName(command[0]);
   if (!IsShell(program)) return command[0];
-  const auto script = std::find_if(command.begin() + 1, command.end(), [](const std::string& word) {
-    return !absl::StartsWith(word, "-");
-  });
-  const bool has_command =
-      command.size() > 1 && absl::StrContains(command[1], "c") && absl::StartsWith(command[1], "-");
-  return script == command.end() || has_command ? "" : *script;
+  const auto script = FirstArgument(command);
+  return script == command.end() || GivesText(command) ? "" : *script;
 }
 
 absl::Status CheckLauncher(const v1::RunSpec& spec) {
@@ -177,21 +193,42 @@ std::string LauncherHint(const v1::RunSpec& spec, absl::string_view script) {
                         " starts the ranks itself, and on a node with several GPUs it is ",
                         "now started once for each of them. ", Remedy(spec, launcher));
   }
-  const std::string launcher = LauncherInScript(script);
+  const CommandWords& command = spec.command();
+  const bool shell = !command.empty() && IsShell(FileName(command[0]));
+  const bool inlined = shell && GivesText(command) && FirstArgument(command) != command.end();
+  std::string launcher;
+  if (inlined) {
+    launcher = LauncherInShellText(*FirstArgument(command));
+  } else {
+    launcher = shell ? LauncherInShellText(script) : LauncherInScript(script);
+  }
   const bool asked =
       spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED || !LauncherIn(spec.command()).empty();
   if (launcher.empty() || asked || (IsOnOneNode(spec) && RanksOfANode(spec) == 1)) return "";
-  const std::string file = ScriptOf(spec.command());
+  const std::string file = inlined ? "the command" : ScriptOf(spec.command());
   const std::string once =
       absl::StrCat("the '", launcher, "' in ", file,
                    " starts ranks itself, and is now started once for each rank ", "of hpcctl's: ");
   if (IsOther(launcher)) {
-    return absl::StrCat(once,
-                        "leave it out of the script, since hpcctl starts the ranks as it does");
+    return absl::StrCat(once, "leave it out there, since hpcctl starts the ranks as it does");
   }
-  return absl::StrCat(once, "'hpcctl run ", NodesOption(spec), "--mode per-node -- ",
-                      absl::StrJoin(spec.command(), " "),
-                      "' starts it once on each node, and tells it where to meet");
+  return absl::StrCat(
+      once, "'hpcctl run ", NodesOption(spec), "--mode per-node -- ",
+      inlined ? absl::StrCat(command[0], " ", command[1], " '...'") : absl::StrJoin(command, " "),
+      "' starts it once on each node, and tells it where to meet");
+}
+
+std::string SlurmLinesHint(absl::string_view file, absl::string_view script) {
+  std::vector<std::string> options;
+  for (absl::string_view line : absl::StrSplit(script, '\n')) {
+    if (!absl::ConsumePrefix(&line, "#SBATCH")) continue;
+    options.emplace_back(absl::StripAsciiWhitespace(line));
+  }
+  if (options.empty()) return "";
+  constexpr size_t kNamed = 4;
+  return absl::StrCat("the #SBATCH lines in ", file, " are not read (",
+                      JoinSome(std::move(options), kNamed),
+                      "): give 'hpcctl run' options of its own in front of '--', as -N 2");
 }
 
 }  // namespace hpc::client

@@ -58,6 +58,9 @@ TEST(LauncherCheckTest, KnowsOtherLaunchersAndWhatStandsInFront) {
   EXPECT_EQ(LauncherOf("env A=1 B=2 torchrun train.py"), "torchrun");
   EXPECT_EQ(LauncherOf("conda run -n torch --no-capture-output torchrun train.py"), "torchrun");
   EXPECT_EQ(LauncherOf("uv run accelerate launch train.py"), "accelerate launch");
+  EXPECT_EQ(LauncherOf("timeout -k 5 50 torchrun train.py"), "torchrun");
+  EXPECT_EQ(LauncherOf("numactl -N 0 torchrun train.py"), "torchrun");
+  EXPECT_EQ(LauncherOf("timeout 50"), "");
   EXPECT_EQ(LauncherOf("uv sync torchrun"), "");
   EXPECT_EQ(LauncherOf("env"), "");
 }
@@ -103,6 +106,27 @@ TEST(LauncherCheckTest, OfALauncherInAScriptIsSaidWhatToType) {
   meant.set_mode(v1::LAUNCH_MODE_PER_NODE);
   EXPECT_EQ(LauncherHint(meant, script), "");
   EXPECT_EQ(LauncherHint(Typed(2, 2, "./train.sh"), "#!/bin/bash\npython x.py\n"), "");
+}
+
+TEST(LauncherCheckTest, OfALauncherInACommandForAShellIsSaidWhatToType) {
+  v1::RunSpec spec = Typed(2, 2, "bash -lc");
+  *spec.add_command() = "source venv/bin/activate;torchrun ddp.py";
+  EXPECT_THAT(LauncherHint(spec, ""),
+              AllOf(HasSubstr("the 'torchrun' in the command starts ranks itself"),
+                    HasSubstr("'hpcctl run -N 2 --mode per-node -- bash -lc '...''")));
+  spec.set_command(2, "cd x && (exec python -m torch.distributed.run x.py)");
+  EXPECT_THAT(LauncherHint(spec, ""), HasSubstr("python -m torch.distributed.run"));
+  spec.set_command(2, "echo torch; python train.py");
+  EXPECT_EQ(LauncherHint(spec, ""), "");
+  EXPECT_THAT(LauncherHint(Typed(2, 2, "bash train.sh"), "torchrun x.py\n"), HasSubstr("torchrun"))
+      << "a shell needs no first line that names it";
+}
+
+TEST(LauncherCheckTest, OptionsForSlurmInAScriptAreNotReadInSilence) {
+  EXPECT_EQ(SlurmLinesHint("./sb.sh", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH -t 10\npython x\n"),
+            "the #SBATCH lines in ./sb.sh are not read (--nodes=2 and -t 10): give 'hpcctl run' "
+            "options of its own in front of '--', as -N 2");
+  EXPECT_EQ(SlurmLinesHint("./sb.sh", "#!/bin/bash\n# SBATCH\n"), "");
 }
 
 TEST(LauncherCheckTest, OnSeveralNodesItIsRefusedWithWhatToType) {

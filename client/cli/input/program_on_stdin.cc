@@ -1,6 +1,7 @@
 #include "client/cli/input/program_on_stdin.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,14 @@ absl::StatusOr<std::string> ReadProgram(const Argv& command, int fd) {
   if (program.empty()) return NoProgram(command);
   HPC_RETURN_IF_ERROR(AsUsageError(CheckText("the program on standard input", program)));
   return program;
+}
+
+bool HasInput(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return false;
+  if (S_ISREG(info.st_mode)) return lseek(fd, 0, SEEK_CUR) < info.st_size;
+  int waiting = 0;
+  return S_ISFIFO(info.st_mode) && ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0;
 }
 
 }  // namespace hpc::client

@@ -28,6 +28,9 @@ absl::StatusOr<std::string> ReadProgram(const std::vector<std::string>& command,
 // The usage error where a program cannot come from standard input.
 absl::Status NoProgram(const std::vector<std::string>& command);
 
+// Whether something that nobody has read waits at a file or pipe, such as the standard input.
+bool HasInput(int fd);
+
 }  // namespace hpc::client
 
 #endif  // HPC_CLIENT_CLI_INPUT_PROGRAM_ON_STDIN_H_

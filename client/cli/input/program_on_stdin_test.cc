@@ -70,5 +70,22 @@ TEST(ProgramOnStdinTest, WhatIsNoProgramIsRefused) {
   EXPECT_THAT(ReadFrom(std::string(128 << 10, 'x')).status().message(), HasSubstr("longer than"));
 }
 
+TEST(HasInputTest, IsWhatAFileOrPipeStillHolds) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_FALSE(HasInput(ends[0]));
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  EXPECT_TRUE(HasInput(ends[0]));
+  FILE* const file = tmpfile();
+  fputs("x", file);
+  rewind(file);
+  EXPECT_TRUE(HasInput(fileno(file)));
+  lseek(fileno(file), 0, SEEK_END);
+  EXPECT_FALSE(HasInput(fileno(file)));
+  fclose(file);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 }  // namespace
 }  // namespace hpc::client

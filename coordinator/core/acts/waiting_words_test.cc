@@ -239,10 +239,14 @@ TEST_F(MeetingTest, ProgramThatNeedsNoRendezvousIsNotSaidToWait) {
   c.Pass(absl::Hours(1));
   Arrive({});
   EXPECT_EQ(c.Wait(run), "");
-  EXPECT_EQ(State(),
-            "no rank has come to the rendezvous for 1 h; only programs that use torch.distributed "
-            "do");
-  EXPECT_THAT(c.TakeEvents(), ElementsAre());
+  const char* words =
+      "; only programs that use torch.distributed do, and none that sets MASTER_ADDR or "
+      "MASTER_PORT itself (leave that out: ranks have both)";
+  EXPECT_EQ(State(), absl::StrCat("no rank has come to the rendezvous for 1 h", words));
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre(absl::StrCat(
+                  "run.rendezvous-late no rank has come to the rendezvous for 1 min", words)))
+      << "it is said once";
 }
 
 TEST_F(MeetingTest, ProcessesThatAreNoRanksMayBeThoseThatSeemToBeMissing) {

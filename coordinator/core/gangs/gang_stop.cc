@@ -15,9 +15,9 @@ constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 // full or hangs rarely recovers within a second.
 constexpr absl::Duration kUnable = absl::Minutes(5);
 
-// Devices may stay taken this long after every rank has exited. Then the processes left behind are
-// stopped.
-constexpr absl::Duration kLinger = absl::Seconds(2);
+// Devices may stay taken this long after every rank has exited. A supervisor has killed the
+// processes that were left behind by then. If it has not, it is told to.
+constexpr absl::Duration kLinger = absl::Seconds(7);
 
 bool Wanted(AttemptOutcome outcome) {
   return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown;

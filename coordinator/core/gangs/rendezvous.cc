@@ -23,6 +23,9 @@ namespace {
 constexpr std::array<absl::Duration, 3> kSayLate = {absl::Seconds(10), absl::Minutes(1),
                                                     absl::Minutes(10)};
 
+// It is said once that nobody has come at all.
+constexpr absl::Duration kSayNobody = absl::Minutes(1);
+
 struct Gathering {
   std::vector<int32_t> here, missing;
   size_t others = 0;  // processes that are no rank: a program started by ranks
@@ -134,6 +137,13 @@ std::string WhoCame(const Gathering& gathering) {
 
 bool Running(const Attempt& attempt) { return attempt.record.state == AttemptState::kRunning; }
 
+// Whether no process has come to the store that the ranks could meet in.
+bool NobodyCame(const Attempt& attempt) {
+  return Running(attempt) && attempt.record.world_size > 1 &&
+         attempt.record.store_host == protocol::StoreHost::kWorker &&
+         (!attempt.rendezvous || attempt.rendezvous->arrivals.empty());
+}
+
 // Since when ranks have waited for others; Infinite if none is known to wait.
 MonoTime WaitingSince(const Attempt& attempt) {
   const Gathering gathering = GatheringOf(attempt);
@@ -196,9 +206,11 @@ std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
   if (!waits.empty()) return waits;
   const Gathering gathering = GatheringOf(attempt);
   if (gathering.here.empty() && gathering.others == 0) {
-    return absl::StrCat("no rank has come to the rendezvous for ",
-                        HumanDuration(now - attempt.running_since),
-                        "; only programs that use torch.distributed do", HindranceWords(attempt));
+    return absl::StrCat(
+        "no rank has come to the rendezvous for ", HumanDuration(now - attempt.running_since),
+        "; only programs that use torch.distributed do, and none that sets MASTER_ADDR or "
+        "MASTER_PORT itself (leave that out: ranks have both)",
+        HindranceWords(attempt));
   }
   return absl::StrCat(gathering.missing.empty() ? AllHave(attempt) : WhoCame(gathering),
                       HindranceWords(attempt),
@@ -220,8 +232,9 @@ void WatchRendezvous(Turn& turn, State* state, Run* run) {
   const MonoTime since = WaitingSince(attempt);
   const size_t told = static_cast<size_t>(attempt.late_told);
   const bool more = since < MonoTime::Infinite() && told < kSayLate.size();
-  state->timers.Set(Alarm::kRendezvous, run->id(),
-                    more ? since + kSayLate[told] : MonoTime::Infinite());
+  MonoTime next = more ? since + kSayLate[told] : MonoTime::Infinite();
+  if (NobodyCame(attempt) && told == 0) next = attempt.running_since + kSayNobody;
+  state->timers.Set(Alarm::kRendezvous, run->id(), next);
   if (attempt.all_connected || !attempt.rendezvous.has_value()) return;
   const Gathering gathering = GatheringOf(attempt);
   attempt.all_connected = !gathering.here.empty() && gathering.missing.empty();
@@ -236,10 +249,14 @@ void WatchRendezvous(Turn& turn, State* state, Run* run) {
 void RendezvousLate(Turn& turn, State* state, Run* run) {
   if (run->attempt == nullptr) return;
   Attempt& attempt = *run->attempt;
-  const std::string waits = WaitsForRanks(attempt, turn.mono());
+  std::string waits = WaitsForRanks(attempt, turn.mono());
+  const bool nobody = waits.empty() && NobodyCame(attempt);
+  if (nobody) waits = RendezvousWords(attempt, turn.mono());
   if (waits.empty()) return;
   ++attempt.late_told;
-  turn.Event(event::kRunRendezvousLate, About(attempt.ref()), waits, Severity::kWarning);
+  // Many programs need no rendezvous.
+  turn.Event(event::kRunRendezvousLate, About(attempt.ref()), waits,
+             nobody ? Severity::kInfo : Severity::kWarning);
   WatchRendezvous(turn, state, run);
 }
 

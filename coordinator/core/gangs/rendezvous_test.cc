@@ -65,10 +65,12 @@ TEST_F(RendezvousWordsTest, NameANodeThatGetsNoAnswerFromRank0s) {
             "answer from pc1 at 10.0.0.1:4123 for 24 s: is there a firewall on pc1?");
   attempt_.members[1].silence->error = "No route to host";
   attempt_.rendezvous->arrivals.clear();
-  EXPECT_EQ(Words(),
-            "no rank has come to the rendezvous for 25 s; only programs that use "
-            "torch.distributed do; pc2 cannot connect to pc1 at 10.0.0.1:4123 for 24 s (No route "
-            "to host): is there a firewall on pc1?");
+  EXPECT_EQ(
+      Words(),
+      "no rank has come to the rendezvous for 25 s; only programs that use "
+      "torch.distributed do, and none that sets MASTER_ADDR or MASTER_PORT itself (leave "
+      "that out: ranks have both); pc2 cannot connect to pc1 at 10.0.0.1:4123 for 24 s (No route "
+      "to host): is there a firewall on pc1?");
 }
 
 TEST_F(RendezvousWordsTest, SayThatAnotherAccountsProgramWasRefused) {

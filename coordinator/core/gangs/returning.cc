@@ -18,6 +18,15 @@ bool WillReturn(const State& state, const Run& run, MonoTime now) {
   return Judge(run.record, ending, state.options).state == RunState::kQueued;
 }
 
+// A shorter run is hardly a training.
+constexpr absl::Duration kWorthMeeting = absl::Seconds(2);
+
+// Whether no process came to the store that the ranks could have met in.
+bool NeverMet(const Attempt& attempt) {
+  return attempt.ranks.size() > 1 && attempt.record.store_host == protocol::StoreHost::kWorker &&
+         (!attempt.rendezvous || attempt.rendezvous->arrivals.empty());
+}
+
 }  // namespace
 
 Ending EndingOf(const Run& run, absl::Duration ran_for) {
@@ -34,6 +43,10 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
     ending.outcome = AttemptOutcome::kSucceeded;
     ending.reason = absl::StrCat(attempt.ranks.size() == 1 ? "its rank" : "every rank",
                                  " exited 0 after ", HumanDuration(ending.ran_for));
+    if (NeverMet(attempt) && ending.ran_for >= kWorthMeeting) {
+      absl::StrAppend(&ending.reason, "; none of them came to the rendezvous: unless they met in ",
+                      "another way, ", attempt.ranks.size(), " separate copies ran");
+    }
     if (attempt.killed > 0) {
       const bool one = attempt.killed == 1;
       absl::StrAppend(&ending.reason, "; ", attempt.killed, one ? " process" : " processes",

@@ -58,7 +58,8 @@ class RunCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     const Caller caller = ThisCaller();
-    if (ReadsProgram(run_.command)) {
+    const bool reads_program = ReadsProgram(run_.command);
+    if (reads_program) {
       HPC_ASSIGN_OR_RETURN(const std::string program, ReadProgram(run_.command, STDIN_FILENO));
       run_.command = WithProgram(run_.command, program);
     }
@@ -66,8 +67,16 @@ class RunCommand : public Command {
     if (json_ && !detach_) {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
-    const std::string hint = LauncherHint(spec, ReadScript(spec));
-    if (!hint.empty()) session->Notice(hint);
+    const std::string script = ReadScript(spec);
+    for (const std::string& hint :
+         {LauncherHint(spec, script), SlurmLinesHint(ScriptOf(spec.command()), script)}) {
+      if (!hint.empty()) session->Notice(hint);
+    }
+    if (!reads_program && !detach_ && HasInput(STDIN_FILENO)) {
+      session->Notice(
+          "the standard input is not passed on: ranks find theirs empty. Let the program read a "
+          "file, or give '< /dev/null'");
+    }
     if (detach_) return Detached(session, caller, &spec);
     return AttachedRun(session, caller).Run(std::move(spec), LabellingAsked());
   }

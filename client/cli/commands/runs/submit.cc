@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
@@ -108,6 +109,14 @@ class Lines {
     struct stat info;
     if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
       return usage::BadValue("FILE", absl::StrCat(name, " is a folder, not a file of JSON lines"));
+    }
+    const int first = name == "-" ? EOF : std::getc(file);
+    if (first != EOF) std::ungetc(first, file);
+    if (first == '#' || absl::EndsWith(name, ".sh") || absl::EndsWith(name, ".py")) {
+      return UsageError(absl::StrCat(
+          name, " is a script, and this reads JSON lines. 'hpcctl run --detach -- ",
+          absl::StartsWith(name, "/") ? "" : "./", name,
+          "' queues a script; what #SBATCH lines in it say are options of 'hpcctl run'."));
     }
     return lines;
   }
