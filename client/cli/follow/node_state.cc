@@ -19,4 +19,13 @@ absl::StatusOr<int> AlreadySo(Session* session, Client* client, const std::strin
   return refusal;
 }
 
+std::string NodeStateOf(Client* client, const std::string& node) {
+  const absl::StatusOr<v1::ListNodesResponse> nodes = client->ListNodes();
+  if (!nodes.ok()) return "";
+  for (const v1::Node& candidate : nodes->nodes()) {
+    if (candidate.name() == node) return candidate.state();
+  }
+  return "";
+}
+
 }  // namespace hpc::client

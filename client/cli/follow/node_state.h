@@ -16,6 +16,9 @@ namespace hpc::client {
 absl::StatusOr<int> AlreadySo(Session* session, Client* client, const std::string& node,
                               const std::vector<std::string>& states, const absl::Status& refusal);
 
+// The state of the node as `hpcctl nodes` shows it; "" if there is none or it cannot be asked.
+std::string NodeStateOf(Client* client, const std::string& node);
+
 }  // namespace hpc::client
 
 #endif  // HPC_CLIENT_CLI_FOLLOW_NODE_STATE_H_

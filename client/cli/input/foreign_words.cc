@@ -29,6 +29,10 @@ constexpr Word kCommands[] = {
     {"tail", kLogs},      {"drain", kReclaim},
 };
 
+constexpr absl::string_view kTasks =
+    "-N says how many nodes, --ranks-per-node how many processes on each.";
+constexpr absl::string_view kTime =
+    "--time-limit says how long, as in 10m or 2h; a number alone is seconds.";
 constexpr absl::string_view kNodesOption = "-N says how many nodes.";
 constexpr absl::string_view kRanksOption = "--ranks-per-node says how many processes on each node.";
 constexpr absl::string_view kGpusOption = "--gpus-per-node says how many GPUs of each node.";
@@ -42,21 +46,23 @@ constexpr absl::string_view kArray = "'hpcctl submit FILE' queues one run for ea
 constexpr absl::string_view kShared =
     "Cores and memory are not divided: the ranks on a node share all of it. Leave it out.";
 constexpr absl::string_view kNoAccounts = "Nobody is charged for runs. Leave it out.";
+constexpr absl::string_view kNoMail =
+    "Nobody is sent mail: 'hpcctl wait RUN && mail ...' tells of a run's end.";
 constexpr absl::string_view kNoTerminal = "Ranks have no terminal. Leave it out.";
 
 constexpr Word kRunOptions[] = {
-    {"-n", kNodesOption},
-    {"-np", kNodesOption},
+    {"-n", kTasks},
+    {"-np", kTasks},
     {"--nnodes", kNodesOption},
     {"--num-nodes", kNodesOption},
-    {"--ntasks", kNodesOption},
+    {"--ntasks", kTasks},
     {"--nproc-per-node", kRanksOption},
     {"--nproc_per_node", kRanksOption},
     {"--ntasks-per-node", kRanksOption},
     {"--gpus", kGpusOption},
     {"--gres", kGpusOption},
-    {"-t", "--time-limit says how long."},
-    {"--time", "--time-limit says how long."},
+    {"-t", kTime},
+    {"--time", kTime},
     {"-w", "--nodelist names the nodes."},
     {"-x", "--exclude names the nodes to leave out."},
     {"-J", "--name names the run."},
@@ -94,6 +100,12 @@ constexpr Word kRunOptions[] = {
     {"-i", kNoTerminal},
     {"-it", kNoTerminal},
     {"--pty", kNoTerminal},
+    {"-l", "--label labels each line with its rank."},
+    {"--wrap", "The command stands behind '--', as it is typed in a shell: bash -c '...'."},
+    {"--hold", "A run cannot be held. --after RUN waits for another run's success."},
+    {"--begin", "A run cannot wait for a time. --after RUN waits for another run's success."},
+    {"--mail-type", kNoMail},
+    {"--mail-user", kNoMail},
 };
 
 template <size_t n>

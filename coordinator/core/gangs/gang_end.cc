@@ -92,7 +92,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
     return;
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
-  verdicts_.LearnFailure(run, rank, ended);
+  verdicts_.LearnFailure(turn.now(), run, rank, ended);
   if (end.apart) verdicts_.LearnApart(turn, &attempt, rank, *end.apart);
   StopForFailures(turn, run);
 }

@@ -65,9 +65,10 @@ std::optional<Cause> Verdicts::CauseOf(const std::string& node, const protocol::
   return cause;
 }
 
-void Verdicts::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) {
+void Verdicts::LearnFailure(Now now, Run* run, const RankRecord& rank, const Moment& ended) {
   Attempt& attempt = *run->attempt;
-  const Cause failure = FailureOf(rank, ended, run->request().retry_exits);
+  Cause failure = FailureOf(rank, ended, run->request().retry_exits);
+  failure.told = now.mono;
   attempt.causes.Add(failure);
   if (!attempt.store_lost) return;
   // Ranks that were waiting for the store when it died may fail in any words. Ranks that need it

@@ -36,7 +36,7 @@ class Verdicts {
 
   // ---- what is heard
   // A rank has failed by itself.
-  void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
+  void LearnFailure(Now now, Run* run, const RankRecord& rank, const Moment& ended);
   // The stop may have ended a rank that had failed before, as its last words say.
   void LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank);
   // Before the rank failed, its node had not heard others of its gang for a while. Does nothing

@@ -84,7 +84,10 @@ bool Causes::AllComplainOfPeers() const {
 bool Causes::AwaitsWord(const NodeTable& nodes, Now now) const {
   if (heard_.empty() || !Deciding().may_answer_sigterm) return false;
   const Node* const node = nodes.Find(Deciding().node);
-  if (node == nullptr || node->HeardSince(Deciding().when.latest + kWordOfPeer, now)) return false;
+  if (node == nullptr) return false;
+  // A worker that stood still tells of the end before it hears that it is told to end as well.
+  const MonoTime since = std::max(Deciding().when.latest, Deciding().told) + kWordOfPeer;
+  if (node->HeardSince(since, now)) return false;
   return node->connected() || node->Expected();
 }
 

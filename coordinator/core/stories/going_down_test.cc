@@ -149,6 +149,18 @@ TEST_F(GoingDownTest, AnExceptionIsAnAnswerIfItSaysSo) {
   EXPECT_TRUE(Free());
 }
 
+// The worker stood still while its PC began to go down.
+TEST_F(GoingDownTest, AWorkerMayTellOfTheEndLateAndThenGo) {
+  c.Pass(absl::Seconds(2), {"pc1"});
+  ASSERT_OK(c.Exit(run, 0, Terminated(), {absl::Seconds(60), absl::Seconds(1.5)}));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.Pass(absl::Milliseconds(100));
+  c.Disconnect("pc1", /*reset=*/true);
+  c.Pass(absl::Seconds(2));
+  EXPECT_TRUE(Free());
+}
+
 TEST_F(GoingDownTest, APcThatIsSilentAfterwardsHasNotSaidThatItStays) {
   EndsHere(Terminated());
   c.Pass(absl::Seconds(4), {"pc1"});

@@ -138,7 +138,7 @@ TEST(SubmitTest, APcWhoseGpusDoNotAnswerIsUsedOnlyByRunsThatNameItOrUseNone) {
   EXPECT_THAT(c.TrySubmit(Nodes(1)),
               StatusIs(kImpossible,
                        "needs 1 node, but pc1's GPUs cannot be used: nvmlInit: Driver/library "
-                       "version mismatch (-w pc1 runs on its CPU anyway)"));
+                       "version mismatch (--nodelist pc1 runs on its CPU anyway)"));
   RunRequest named = Nodes(1);
   named.node_list = {"pc1"};
   const RunId first = c.Submit(named);

@@ -31,6 +31,7 @@ struct Cause {
   // When it happened on the clock of its node; unset if the node did not say its time.
   std::optional<NodeWindow> there = {};
   int32_t rank = -1;  // the rank that ended; -1: none, or not known
+  MonoTime told{};    // when this coordinator heard of it, for the failure of a rank
   // The rank may have answered a SIGTERM that its PC sends to everybody when it goes down.
   bool may_answer_sigterm = false;
   // It explains complaints about a peer, and what fails on its own node while it lasts: for example

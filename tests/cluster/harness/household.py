@@ -1,5 +1,6 @@
 """A cluster whose PCs fall asleep and wake: a worker that ends stands for a PC that sleeps."""
 
+import json
 import signal
 import subprocess
 
@@ -36,11 +37,21 @@ class Household(Cluster):
         return (self.dir / f"wake.{name}").exists()
 
     def wake_called(self):
-        """Starts every PC that sleeps and is wanted."""
+        """Starts every PC that sleeps and is wanted. A PC that is only lost is on, and a packet to it
+        changes nothing."""
         for name in self.names:
-            if self.was_called(name) and not self.workers[name].alive():
+            if not self.was_called(name) or self.workers[name].alive():
+                continue
+            if self._state_of(name) == "lost":
+                (self.dir / f"wake.{name}").unlink()
+            elif self._state_of(name) == "waking":
                 (self.dir / f"wake.{name}").unlink()
                 self.start_worker(name, new_boot=True, ready=False)
+
+    def _state_of(self, name):
+        done = self.hpcctl("nodes", "--json", check=False)
+        nodes = json.loads(done.stdout) if done.returncode == 0 else []
+        return next((node["state"] for node in nodes if node["name"] == name), "")
 
     def heal(self):
         """Starts, plugs in, thaws and lends everything; returns once all PCs are there."""

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/follow/node_state.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 
@@ -34,6 +35,12 @@ class ReclaimCommand : public Command {
                                       for_ ? absl::StrCat(" for ", HumanDuration(*for_))
                                            : absl::StrCat(" until 'hpcctl lend ", node_, "'"),
                                       "\n"));
+    if (NodeStateOf(client, node_) == "lost") {
+      session->Notice(
+          absl::StrCat(node_,
+                       " is lost, and hears of it when it is back. What may still run "
+                       "there stops by itself; 'hpc-worker reclaim' there stops it now"));
+    }
     return kExitOk;
   }
 
