@@ -72,6 +72,7 @@ class GangWitness {
   MonoTime answered_;  // at other nodes: when the last answer came; before that, when this began
   std::string error_;  // at other nodes: why there is no connection
   UniqueFd socket_;
+  bool fresh_ = false;             // nothing has been answered on this connection yet
   std::string question_, answer_;  // what is still to be sent; what has come so far
   EventLoop::TimerId timer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
