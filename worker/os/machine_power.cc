@@ -30,7 +30,7 @@ PowerCommand::PowerCommand(std::string command, absl::Duration limit)
 
 absl::Status PowerCommand::Sleep() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     inhibitor_.Release(kReleaseLimit);
   }
   HPC_ASSIGN_OR_RETURN(CommandResult result, RunCommand({.program = "/bin/sh",
@@ -45,7 +45,7 @@ absl::Status PowerCommand::Sleep() {
 }
 
 void PowerCommand::KeepAwake(bool awake) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   awake ? inhibitor_.Hold() : inhibitor_.Release(absl::ZeroDuration());
 }
 

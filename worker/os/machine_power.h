@@ -2,11 +2,11 @@
 #ifndef HPC_WORKER_OS_MACHINE_POWER_H_
 #define HPC_WORKER_OS_MACHINE_POWER_H_
 
-#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "worker/os/seams.h"
 #include "worker/os/sleep_inhibitor.h"
@@ -45,7 +45,7 @@ class PowerCommand : public Power {
  private:
   const std::string command_;
   const absl::Duration limit_;
-  std::mutex mutex_;
+  absl::Mutex mutex_;
   SleepInhibitor inhibitor_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -88,7 +88,7 @@ bool Causes::AwaitsWord(const NodeTable& nodes, Now now) const {
   // A worker that stood still tells of the end before it hears that it is told to end as well.
   const MonoTime since = std::max(Deciding().when.latest, Deciding().told) + kWordOfPeer;
   if (node->HeardSince(since, now)) return false;
-  return node->connected() || node->Expected();
+  return node->connected() || node->Awaited();
 }
 
 bool Causes::AwaitsClocks(const NodeTable& nodes) const {

@@ -23,9 +23,8 @@ bool Node::Wakeable() const {
   return off && CanWake() && wake_plan != WakePlan::kLeaveAlone && !record.reclaimed && !ShutOut();
 }
 
-bool Node::Expected() const {
-  return contact_ == NodeContact::kAwaited && record.power == Power::kOn && !record.reclaimed &&
-         !ShutOut();
+bool Node::Awaited() const {
+  return contact_ == NodeContact::kAwaited && record.power == Power::kOn && !ShutOut();
 }
 
 Window Node::LastHeard(Now now) const {

@@ -134,7 +134,9 @@ struct Node {
   bool ReadyForWork() const;
   bool Wakeable() const;
   // Whether it was on when the coordinator restarted, and has not connected again.
-  bool Expected() const;
+  bool Awaited() const;
+  // The same where it may be given work, since no owner has it.
+  bool Expected() const { return Awaited() && !record.reclaimed; }
   std::vector<int32_t> FreeDevices() const;
 
  private:

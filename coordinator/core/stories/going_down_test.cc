@@ -127,6 +127,20 @@ TEST_F(GoingDownTest, ACoordinatorThatGoesDownAsWellWaitsForThePcWhenItIsBack) {
   EXPECT_FALSE(IsTerminal(again.state(run)));
 }
 
+TEST_F(GoingDownTest, AnOwnerWhoTakesThePcMeanwhileDoesNotEndTheWait) {
+  EndsHere(Terminated());
+  ClusterTester again({}, c.Durable());
+  again.Pass(absl::Seconds(2));
+  ASSERT_OK(again.Reclaim("pc1"));
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.state(run), RunState::kStopping);
+  protocol::Hello hello = HelloOf("pc1");
+  hello.boot_id = "boot-2";
+  ASSERT_OK(again.Hello(hello));
+  again.Pass(absl::Seconds(1));
+  EXPECT_EQ(again.record(run).failures, 0);
+}
+
 TEST_F(GoingDownTest, ThePcMayTellItOnTheSameBoot) {
   EndsHere(Terminated());
   ClusterTester again({}, c.Durable());
