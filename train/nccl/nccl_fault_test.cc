@@ -174,6 +174,7 @@ TEST(NcclEnd, AnAbortThatFailsOrHangsKeepsNobody) {
 TEST(NcclEnd, LeavingWhileSomethingIsUnderWayTakesNoTime) {
   auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
     auto group = MakeFakeNcclCommunicator(environment, HPC_FAKE_NCCL);
+    Reduce(*group, "both are connected");
     if (environment.rank == 1) return {};
     auto pending = group->AllReduce(at::ones({10}), ReduceOp::kSum, {"unwaited", {}});
     group.reset();

@@ -121,10 +121,10 @@ class Reconciler {
   Member* MemberOf(const Run& run) const { return run.attempt->FindMember(node_.name()); }
 
   // The ages of what happened before a PC restarted say nothing: the PC's clock counts from its
-  // start. It happened while the PC was silent. If that was told before, nobody knows any more when
-  // it was silent.
+  // start. It happened at any time since the PC fell silent. If that was told before, nobody knows
+  // any more when it was silent.
   Moment BeforeBoot(const Run& run) const {
-    Window when = node_.silence_before;
+    Window when{node_.silence_before.earliest, turn_.mono()};
     if (!rebooted_) when.earliest = std::min(when.earliest, run.attempt->began);
     return node_.clock.BeforeRestart(when);
   }

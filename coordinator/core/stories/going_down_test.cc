@@ -297,6 +297,20 @@ TEST_F(GangGoesDownTest, ASecondCoordinatorIsToldWhatAPcHadBeforeItsBoot) {
   EXPECT_FALSE(IsTerminal(again.state(run)));
 }
 
+// pc2 is cut off, and fails for want of pc1, which its owner has taken. Then it loses its power.
+TEST_F(GangGoesDownTest, WhatAPcTellsAfterItsBootMayHaveHappenedAtAnyTimeOfItsSilence) {
+  c.Pass(absl::Seconds(3), {"pc2"});
+  ASSERT_OK(c.Reclaim("pc1"));
+  protocol::HeldAttempt held =
+      HeldWith({run, 1}, {{1, 1001, protocol::RankExit{.exit_code = 1}, {absl::Seconds(30), {}}}});
+  held.returned = held.before_boot = true;
+  protocol::Hello hello = BackWith("pc2", held);
+  hello.boot_id = "boot-2";
+  c.Pass(absl::Seconds(1), {"pc2"});
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(Paid(), 0);
+}
+
 TEST_F(GangGoesDownTest, APcThatGoesDownKillsAndOnlyItsBootTellsOfThat) {
   protocol::HeldAttempt held =
       HeldWith({run, 1}, {{1, 1001, protocol::RankExit{.signal = 9}, {absl::Seconds(30), {}}}});
