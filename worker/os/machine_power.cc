@@ -45,8 +45,10 @@ absl::Status PowerCommand::Sleep() {
 }
 
 void PowerCommand::KeepAwake(bool awake) {
-  const absl::MutexLock lock(&mutex_);
+  // Sleep waits a while with the mutex. Whoever keeps the machine awake says so again soon.
+  if (!mutex_.TryLock()) return;
   awake ? inhibitor_.Hold() : inhibitor_.Release(absl::ZeroDuration());
+  mutex_.Unlock();
 }
 
 bool PowerCommand::GoingDown() {

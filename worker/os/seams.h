@@ -91,8 +91,8 @@ class Power {
   // Whether the machine is being shut down or put to sleep at this moment. Takes two seconds at
   // most.
   virtual bool GoingDown() = 0;
-  // Whether the machine shall not suspend itself, since ranks run. Does not wait, and does nothing
-  // where nobody suspends machines.
+  // Whether the machine shall not suspend itself, since ranks run. To be said again and again,
+  // since it does not wait, and does nothing while Sleep begins or where nobody suspends machines.
   virtual void KeepAwake(bool awake) = 0;
 };
 

@@ -31,8 +31,8 @@ class SleepInhibitor {
   // Takes the lock unless it is held. Where the command is missing, or ends by itself since there
   // is no logind, nothing holds the PC awake, and it is not tried again before a Release.
   void Hold();
-  // Lets the lock go, and waits as long as `patience` for the command to end. To be called now and
-  // then also when nothing is held: it may find out late that the command has ended.
+  // Lets the lock go, and waits as long as `patience` for the command to end. A command that takes
+  // longer is reaped by a later call of Hold or Release.
   void Release(absl::Duration patience);
 
  private:
