@@ -1,5 +1,14 @@
 #include "client/cli/input/foreign_words.h"
 
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/text.h"
+
 namespace hpc::client {
 namespace {
 
@@ -121,5 +130,18 @@ absl::string_view Ours(const Word (&words)[n], absl::string_view typed) {
 absl::string_view OursForCommand(absl::string_view typed) { return Ours(kCommands, typed); }
 
 absl::string_view OursForRunOption(absl::string_view typed) { return Ours(kRunOptions, typed); }
+
+std::string SlurmLinesHint(absl::string_view file, absl::string_view script) {
+  std::vector<std::string> options;
+  for (absl::string_view line : absl::StrSplit(script, '\n')) {
+    if (!absl::ConsumePrefix(&line, "#SBATCH")) continue;
+    options.emplace_back(absl::StripAsciiWhitespace(line));
+  }
+  if (options.empty()) return "";
+  constexpr size_t kNamed = 4;
+  return absl::StrCat("the #SBATCH lines in ", file, " are not read (",
+                      JoinSome(std::move(options), kNamed),
+                      "): give 'hpcctl run' options of its own in front of '--', as -N 2");
+}
 
 }  // namespace hpc::client

@@ -11,11 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/run_options.h"
 #include "client/cli/input/usage_error.h"
-#include "common/text.h"
 
 namespace hpc::client {
 namespace {
@@ -216,19 +214,6 @@ std::string LauncherHint(const v1::RunSpec& spec, absl::string_view script) {
       once, "'hpcctl run ", NodesOption(spec), "--mode per-node -- ",
       inlined ? absl::StrCat(command[0], " ", command[1], " '...'") : absl::StrJoin(command, " "),
       "' starts it once on each node, and tells it where to meet");
-}
-
-std::string SlurmLinesHint(absl::string_view file, absl::string_view script) {
-  std::vector<std::string> options;
-  for (absl::string_view line : absl::StrSplit(script, '\n')) {
-    if (!absl::ConsumePrefix(&line, "#SBATCH")) continue;
-    options.emplace_back(absl::StripAsciiWhitespace(line));
-  }
-  if (options.empty()) return "";
-  constexpr size_t kNamed = 4;
-  return absl::StrCat("the #SBATCH lines in ", file, " are not read (",
-                      JoinSome(std::move(options), kNamed),
-                      "): give 'hpcctl run' options of its own in front of '--', as -N 2");
 }
 
 }  // namespace hpc::client

@@ -29,9 +29,6 @@ absl::Status CheckLauncher(const v1::RunSpec& spec);
 // other run. `script` is the text of ScriptOf(command), or "" if it cannot be read here.
 std::string LauncherHint(const v1::RunSpec& spec, absl::string_view script);
 
-// Says that the options for Slurm in a script are not read, and names some; "" if it has none.
-std::string SlurmLinesHint(absl::string_view file, absl::string_view script);
-
 }  // namespace hpc::client
 
 #endif  // HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_

@@ -122,13 +122,6 @@ TEST(LauncherCheckTest, OfALauncherInACommandForAShellIsSaidWhatToType) {
       << "a shell needs no first line that names it";
 }
 
-TEST(LauncherCheckTest, OptionsForSlurmInAScriptAreNotReadInSilence) {
-  EXPECT_EQ(SlurmLinesHint("./sb.sh", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH -t 10\npython x\n"),
-            "the #SBATCH lines in ./sb.sh are not read (--nodes=2 and -t 10): give 'hpcctl run' "
-            "options of its own in front of '--', as -N 2");
-  EXPECT_EQ(SlurmLinesHint("./sb.sh", "#!/bin/bash\n# SBATCH\n"), "");
-}
-
 TEST(LauncherCheckTest, OnSeveralNodesItIsRefusedWithWhatToType) {
   const absl::Status status = CheckLauncher(Typed(2, 4, "torchrun --nproc-per-node=2 train.py"));
   EXPECT_TRUE(IsUsageError(status));

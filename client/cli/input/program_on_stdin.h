@@ -1,6 +1,6 @@
 // Interpreters that read their program from standard input, as in "python - <<EOF" and
 // "bash -s < setup.sh". Ranks have no standard input, so the program becomes an argument. Pure, but
-// for ReadProgram.
+// for ReadProgram and HasInput.
 #ifndef HPC_CLIENT_CLI_INPUT_PROGRAM_ON_STDIN_H_
 #define HPC_CLIENT_CLI_INPUT_PROGRAM_ON_STDIN_H_
 

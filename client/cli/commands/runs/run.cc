@@ -13,6 +13,7 @@
 #include "client/cli/follow/attached_run.h"
 #include "client/cli/input/caller.h"
 #include "client/cli/input/code_state.h"
+#include "client/cli/input/foreign_words.h"
 #include "client/cli/input/launcher_check.h"
 #include "client/cli/input/program_on_stdin.h"
 #include "client/cli/input/run_spec.h"
