@@ -1,4 +1,5 @@
 // A run that starts again keeps its place: younger runs do not get what its attempt has given back.
+// One that succeeds says what its ranks have left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,6 +116,18 @@ TEST_F(ReturningTest, AnOlderRunStillGoesFirst) {
   ASSERT_OK(c.Exit(low, 0, 1));
   ASSERT_OK(c.Returned(low, "pc2"));
   EXPECT_THAT(c.nodes_of(young_first), ElementsAre("pc2"));
+}
+
+// A script may end with "nohup python train.py &".
+TEST(EndingTest, WhatASuccessfulRunLeftRunningIsSaid) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Report("pc1", protocol::AttemptReturned{{run, 1}, {}, /*killed=*/2}));
+  EXPECT_EQ(c.record(run).reason,
+            "its rank exited 0 after 0 us; 2 processes left running behind it were killed");
 }
 
 }  // namespace

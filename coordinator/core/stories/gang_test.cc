@@ -237,18 +237,6 @@ TEST(GangTest, ARunEndsWhenItsLastRankDid) {
   EXPECT_EQ(c.record(run).reason, "its rank exited 0 after 7 s");
 }
 
-// A script may end with "nohup python train.py &".
-TEST(GangTest, WhatASuccessfulRunLeftRunningIsSaid) {
-  ClusterTester c;
-  c.Join({"pc1"});
-  const RunId run = c.Submit(Nodes(1));
-  c.Run(run);
-  ASSERT_OK(c.Exit(run, 0, 0));
-  ASSERT_OK(c.Report("pc1", protocol::AttemptReturned{{run, 1}, {}, /*killed=*/2}));
-  EXPECT_EQ(c.record(run).reason,
-            "its rank exited 0 after 0 us; 2 processes left running behind it were killed");
-}
-
 TEST(GangTest, NodeThatDoesNotStartItsRanksIsNamed) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});

@@ -127,20 +127,6 @@ TEST_F(GoingDownTest, ACoordinatorThatGoesDownAsWellWaitsForThePcWhenItIsBack) {
   EXPECT_FALSE(IsTerminal(again.state(run)));
 }
 
-TEST_F(GoingDownTest, AnOwnerWhoTakesThePcMeanwhileDoesNotEndTheWait) {
-  EndsHere(Terminated());
-  ClusterTester again({}, c.Durable());
-  again.Pass(absl::Seconds(2));
-  ASSERT_OK(again.Reclaim("pc1"));
-  again.Pass(absl::Seconds(2));
-  EXPECT_EQ(again.state(run), RunState::kStopping);
-  protocol::Hello hello = HelloOf("pc1");
-  hello.boot_id = "boot-2";
-  ASSERT_OK(again.Hello(hello));
-  again.Pass(absl::Seconds(1));
-  EXPECT_EQ(again.record(run).failures, 0);
-}
-
 TEST_F(GoingDownTest, ThePcMayTellItOnTheSameBoot) {
   EndsHere(Terminated());
   ClusterTester again({}, c.Durable());
@@ -218,7 +204,18 @@ TEST_F(GoingDownTest, ACodeOfAProgramThatDoesNotCatchSigtermIsNoAnswer) {
   EXPECT_EQ(c.state(run), RunState::kFailed);
 }
 
-class GangGoesDownTest : public GangOfTwo {};
+class GangGoesDownTest : public GangOfTwo {
+ protected:
+  // What pc2 says after a boot, before which its rank had ended so.
+  protocol::Hello Pc2AfterABoot(const protocol::RankExit& exit) const {
+    const protocol::RankAges ago{absl::Seconds(60), absl::Milliseconds(100)};
+    protocol::HeldAttempt held = HeldWith({run, 1}, {{1, 1001, exit, ago}});
+    held.returned = held.before_boot = true;
+    protocol::Hello hello = BackWith("pc2", held);
+    hello.boot_id = "boot-2";
+    return hello;
+  }
+};
 
 TEST_F(GangGoesDownTest, SigtermOfAPcThatGoesDownIsNoFailure) {
   ASSERT_OK(c.Exit(run, 1, Terminated()));
@@ -261,12 +258,7 @@ TEST_F(GangGoesDownTest, WhatEndsForWantOfATerminatedRankNeedNotSpeakOfIt) {
   ASSERT_OK(c.Exit(run, 0, {.exit_code = 1, .catches_sigterm = true}));
   c.Pass(absl::Milliseconds(900));
   c.Disconnect("pc2", /*reset=*/true);
-  const protocol::RankAges ago{absl::Seconds(60), absl::Milliseconds(100)};
-  protocol::HeldAttempt held = HeldWith({run, 1}, {{1, 101, Terminated(), ago}});
-  held.returned = true;
-  protocol::Hello hello = BackWith("pc2", held);
-  hello.boot_id = "boot-2";
-  ASSERT_OK(c.Hello(hello));
+  ASSERT_OK(c.Hello(Pc2AfterABoot(Terminated())));
   c.AllReturned(run);
   c.Pass(absl::Seconds(2));
   EXPECT_EQ(c.record(run).failures, 0);
@@ -288,7 +280,13 @@ TEST_F(GangGoesDownTest, ASecondCoordinatorIsToldWhatAPcHadBeforeItsBoot) {
   ClusterTester again({}, c.Durable());
   again.Pass(absl::Milliseconds(300));
   ++hello.incarnation;
+  hello.said = absl::Seconds(10);
   ASSERT_OK(again.Hello(hello));
+  const absl::Duration beat = absl::Seconds(11), heard = beat + absl::Milliseconds(1);
+  again.Pass(absl::Seconds(1), {"pc2"});
+  again.cluster().NoteTimes(again.now(), {"pc2", hello.incarnation}, {beat, /*heartbeat=*/true});
+  again.cluster().NoteTimes(again.now(), {"pc2", hello.incarnation},
+                            {heard, /*heartbeat=*/true, beat, heard});
   protocol::HeldAttempt other = HeldWith({run, 1}, {});
   other.returned = true;
   ASSERT_OK(again.Hello(BackWith("pc1", other)));
@@ -297,28 +295,37 @@ TEST_F(GangGoesDownTest, ASecondCoordinatorIsToldWhatAPcHadBeforeItsBoot) {
   EXPECT_FALSE(IsTerminal(again.state(run)));
 }
 
+// The coordinator is started anew, and waits for what pc2 may say of its rank's end.
+TEST_F(GangGoesDownTest, AnOwnerWhoTakesThePcMeanwhileDoesNotEndTheWait) {
+  ASSERT_OK(c.Exit(run, 1, Terminated()));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  ClusterTester again({}, c.Durable());
+  const protocol::RankExit complaint{.exit_code = 1, .message = "Connection closed by peer"};
+  protocol::HeldAttempt rest = HeldWith({run, 1}, {{0, 1000, complaint, {absl::Seconds(30), {}}}});
+  rest.returned = true;
+  ASSERT_OK(again.Hello(BackWith("pc1", rest)));
+  again.Pass(absl::Seconds(2));
+  ASSERT_OK(again.Reclaim("pc2"));
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.state(run), RunState::kStopping);
+  ASSERT_OK(again.Hello(Pc2AfterABoot(Terminated())));
+  again.Pass(absl::Seconds(1));
+  EXPECT_EQ(again.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(again.state(run)));
+}
+
 // pc2 is cut off, and fails for want of pc1, which its owner has taken. Then it loses its power.
 TEST_F(GangGoesDownTest, WhatAPcTellsAfterItsBootMayHaveHappenedAtAnyTimeOfItsSilence) {
   c.Pass(absl::Seconds(3), {"pc2"});
   ASSERT_OK(c.Reclaim("pc1"));
-  protocol::HeldAttempt held =
-      HeldWith({run, 1}, {{1, 1001, protocol::RankExit{.exit_code = 1}, {absl::Seconds(30), {}}}});
-  held.returned = held.before_boot = true;
-  protocol::Hello hello = BackWith("pc2", held);
-  hello.boot_id = "boot-2";
   c.Pass(absl::Seconds(1), {"pc2"});
-  ASSERT_OK(c.Hello(hello));
+  ASSERT_OK(c.Hello(Pc2AfterABoot({.exit_code = 1})));
   EXPECT_EQ(Paid(), 0);
 }
 
 TEST_F(GangGoesDownTest, APcThatGoesDownKillsAndOnlyItsBootTellsOfThat) {
-  protocol::HeldAttempt held =
-      HeldWith({run, 1}, {{1, 1001, protocol::RankExit{.signal = 9}, {absl::Seconds(30), {}}}});
-  held.returned = held.before_boot = true;
-  protocol::Hello hello = BackWith("pc2", held);
-  hello.boot_id = "boot-2";
   c.Pass(absl::Seconds(2), {"pc2"});
-  ASSERT_OK(c.Hello(hello));
+  ASSERT_OK(c.Hello(Pc2AfterABoot({.signal = 9})));
   EXPECT_EQ(Paid(), 0);
 }
 
