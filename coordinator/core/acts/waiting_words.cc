@@ -97,8 +97,7 @@ std::string Lacks(State& state, Now now, const Run& run) {
     } else if (MustLeaveAsleep(wishes, space)) {
       reasons.push_back(LeftAsleep(node.name()));
     } else if (IsKeptFrom(request, space)) {
-      reasons.push_back(absl::StrCat(GpuTroubleWords(node.name(), node.record.inventory),
-                                     " (--nodelist ", node.name(), " runs on its CPU anyway)"));
+      reasons.push_back(KeptFromWords(node.name(), node.record.inventory));
     } else if (!Fits(request, space)) {
       reasons.push_back(UsedBy(node));
     } else {

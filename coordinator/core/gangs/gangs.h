@@ -81,7 +81,8 @@ class Gangs {
   // The worker of the node served the attempt's rendezvous store, which died with it, so long ago
   // or longer.
   void StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago);
-  // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
+  // The node has ended the attempt's ranks by itself, or lost them, because of `why` if that is
+  // set. It may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
   // (MayBeConsequences), the other ranks first have kWordOfPeer, counted from the first failure, to
@@ -135,7 +136,6 @@ class Gangs {
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
-  // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // Nodes of a stopping attempt that are still preparing have none of its ranks, whatever delays

@@ -137,13 +137,6 @@ std::string WhoCame(const Gathering& gathering) {
 
 bool Running(const Attempt& attempt) { return attempt.record.state == AttemptState::kRunning; }
 
-// Whether no process has come to the store that the ranks could meet in.
-bool NobodyCame(const Attempt& attempt) {
-  return Running(attempt) && attempt.record.world_size > 1 &&
-         attempt.record.store_host == protocol::StoreHost::kWorker &&
-         (!attempt.rendezvous || attempt.rendezvous->arrivals.empty());
-}
-
 // Since when ranks have waited for others; Infinite if none is known to wait.
 MonoTime WaitingSince(const Attempt& attempt) {
   const Gathering gathering = GatheringOf(attempt);
@@ -154,6 +147,12 @@ MonoTime WaitingSince(const Attempt& attempt) {
 }
 
 }  // namespace
+
+bool NobodyCame(const Attempt& attempt) {
+  return attempt.record.world_size > 1 &&
+         attempt.record.store_host == protocol::StoreHost::kWorker &&
+         (!attempt.rendezvous || attempt.rendezvous->arrivals.empty());
+}
 
 std::vector<bool> ArrivedRanks(const Attempt& attempt, const protocol::RendezvousReport& report) {
   absl::flat_hash_map<std::string, std::string> address_of;  // by node

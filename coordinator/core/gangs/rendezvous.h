@@ -22,6 +22,9 @@ namespace hpc::coordinator {
 // one rank has it.
 std::vector<bool> ArrivedRanks(const Attempt& attempt, const protocol::RendezvousReport& report);
 
+// Whether the ranks could meet in the worker's store, and no process has come to it.
+bool NobodyCame(const Attempt& attempt);
+
 // Whom the ranks of a running attempt wait for: "rank 2 on pc3 has not reached the rendezvous for
 // 12 s; ranks 0, 1 and 3 wait". If all have arrived, the key that they wait for. "" if no rank is
 // known to wait. That includes the case that no rank has come at all: many programs need no

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "coordinator/core/gangs/rendezvous.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -21,12 +22,6 @@ bool WillReturn(const State& state, const Run& run, MonoTime now) {
 // A shorter run is hardly a training.
 constexpr absl::Duration kWorthMeeting = absl::Seconds(2);
 
-// Whether no process came to the store that the ranks could have met in.
-bool NeverMet(const Attempt& attempt) {
-  return attempt.ranks.size() > 1 && attempt.record.store_host == protocol::StoreHost::kWorker &&
-         (!attempt.rendezvous || attempt.rendezvous->arrivals.empty());
-}
-
 }  // namespace
 
 Ending EndingOf(const Run& run, absl::Duration ran_for) {
@@ -43,7 +38,7 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
     ending.outcome = AttemptOutcome::kSucceeded;
     ending.reason = absl::StrCat(attempt.ranks.size() == 1 ? "its rank" : "every rank",
                                  " exited 0 after ", HumanDuration(ending.ran_for));
-    if (NeverMet(attempt) && ending.ran_for >= kWorthMeeting) {
+    if (NobodyCame(attempt) && ending.ran_for >= kWorthMeeting) {
       absl::StrAppend(&ending.reason, "; none of them came to the rendezvous: unless they met in ",
                       "another way, ", attempt.ranks.size(), " separate copies ran");
     }

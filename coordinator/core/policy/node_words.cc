@@ -84,6 +84,11 @@ std::string GpuTroubleWords(const std::string& node, const protocol::Inventory& 
   return absl::StrCat(node, "'s GPUs cannot be used: ", inventory.gpu_trouble);
 }
 
+std::string KeptFromWords(const std::string& node, const protocol::Inventory& inventory) {
+  return absl::StrCat(GpuTroubleWords(node, inventory), " (--nodelist ", node,
+                      " runs on its CPU anyway)");
+}
+
 std::string WhyNotWoken(const Node& node) {
   if (node.record.inventory.can_wake_by_hook) return "";
   if (!node.CanWake()) {

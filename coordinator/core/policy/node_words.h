@@ -26,6 +26,9 @@ std::string WhyNotUsable(const Node& node, absl::Time now);
 // gpu_trouble.
 std::string GpuTroubleWords(const std::string& node, const protocol::Inventory& inventory);
 
+// The same to whoever has asked for a run that is kept from the node (IsKeptFrom), with what to do.
+std::string KeptFromWords(const std::string& node, const protocol::Inventory& inventory);
+
 // Why nothing will wake the node once it sleeps, and what to do: "Wake-on-LAN is off on eth0 of pc2
 // ...". "" if it can be woken, as far as is known.
 std::string WhyNotWoken(const Node& node);

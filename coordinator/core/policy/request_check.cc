@@ -94,8 +94,7 @@ absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
     there.push_back(WhatItIs(*node));
     const NodeSpace space = EmptySpace(name, node->record.inventory);
     if (CouldHold(request, space) && IsKeptFrom(request, space)) {
-      kept.push_back(absl::StrCat(GpuTroubleWords(name, node->record.inventory), " (--nodelist ",
-                                  name, " runs on its CPU anyway)"));
+      kept.push_back(KeptFromWords(name, node->record.inventory));
     } else if (CouldHold(request, space)) {
       ++fitting;
     }

@@ -32,13 +32,13 @@ struct ReclaimRequest {
   std::optional<absl::Duration> grace;
 };
 
-// What a run is waiting for; `why`, progress lines and listings show it.
 // What whoever puts a node to sleep should know.
 struct SleepAnswer {
   RunId woken_for = 0;        // the queued run that will wake it as soon as it is off; 0: none
   std::string why_not_woken;  // why nothing will wake it; "": it can be woken, as far as is known
 };
 
+// What a run is waiting for; `why`, progress lines and listings show it.
 struct RunWait {
   std::string text;            // "needs 4 nodes, 2 are free: pc3 is used by run 7, pc4 is asleep"
   int32_t queue_position = 0;  // 1 is next; 0: it is not queued (it waits for a run, or it runs)
