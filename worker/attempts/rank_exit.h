@@ -10,8 +10,8 @@
 
 namespace hpc::worker {
 
-// What a rank that was killed by SIGKILL may have died of: "perhaps out of memory: it had 61.0
-// of 64.0 GiB". "" if it had less than a quarter of what there is. Both are in KiB.
+// What a rank that was killed by SIGKILL may have died of: "perhaps out of memory: it had 61
+// GiB of 64 GiB". "" if it had less than a quarter of what there is. Both are in KiB.
 std::string MemoryWords(int64_t peak_kb, int64_t there_kb);
 
 protocol::RankExit ToRankExit(const RankExited& event);

@@ -57,8 +57,8 @@ class StoreServer {
   // is no `answer`, the connection is closed.
   virtual void AnswerKeepalives(std::function<std::string(const std::string& frame)> answer) = 0;
   virtual StoreStatus Status() const = 0;
-  // `callback` is called on the loop when arrivals, what is blocked, or the account that was
-  // refused have changed in Status, at most every 100 ms.
+  // `callback` is called on the loop when arrivals or what is blocked have changed in Status, at
+  // most every 100 ms, and at once when another account was refused.
   virtual void OnChange(std::function<void()> callback) = 0;
 };
 
