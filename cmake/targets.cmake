@@ -134,7 +134,7 @@ function(hpc_fuzz name)
   set(found ${CMAKE_BINARY_DIR}/fuzz/corpus/${A_CORPUS})
   file(MAKE_DIRECTORY ${found})
   # -entropic=0: weighing inputs by their rare features takes longer than running them.
-  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=10 -timeout=10
+  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=5 -timeout=10
     -entropic=0 -print_final_stats=1 ${found} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${A_CORPUS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
+#include "common/testing/at.h"
 #include "protocol/limits.h"
 #include "worker/core/testing/said.h"
 
@@ -18,8 +19,6 @@ using ::testing::SizeIs;
 using Phase = Attempt::Phase;
 
 constexpr AttemptRef kRef{12, 2};
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 protocol::Prepare TwoRanks() {
   protocol::Prepare prepare;

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::worker {
 namespace {
 
 using Action = Connection::Action;
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 protocol::Welcome TwoSecondHeartbeats() {
   return {absl::Seconds(6), absl::Seconds(2), absl::Seconds(300)};

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::worker {
 namespace {
 
 constexpr AttemptRef kRef{12, 1};
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 // Asks, gets an answer at once, and returns what was vouched for.
 std::optional<MonoTime> Exchange(Asker* asker, Witness* witness, MonoTime now,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
+#include "common/testing/at.h"
 
 namespace hpc::worker {
 namespace {
@@ -31,8 +32,6 @@ class FakeMachine : public HostProbe, public DeviceProbe {
   std::vector<protocol::Device> devices{{.kind = protocol::DeviceKind::kGpu}};
   std::vector<DeviceUsage> usage;
 };
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 class SurroundingsTest : public ::testing::Test {
  protected:

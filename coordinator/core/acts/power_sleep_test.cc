@@ -14,8 +14,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-
 TEST(SleepTest, IdleNodeIsToldAtOnceAndIsOffWhenItIsGone) {
   ClusterTester c;
   c.Join({"pc1"});

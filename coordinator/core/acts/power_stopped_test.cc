@@ -13,8 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-
 // pc1 and pc2; somebody has stopped the worker of pc2, and the PC is on.
 class StoppedTest : public ::testing::Test {
  protected:

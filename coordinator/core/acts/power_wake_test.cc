@@ -15,8 +15,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-
 // pc1 and pc2; pc2 has been put to sleep.
 class PowerTest : public ::testing::Test {
  protected:

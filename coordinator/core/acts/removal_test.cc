@@ -15,8 +15,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-
 // pc1, pc2 and pc3; pc3 has been shut out while it was idle.
 class ShutOutTest : public ::testing::Test {
  protected:

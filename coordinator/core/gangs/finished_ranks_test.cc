@@ -5,7 +5,7 @@
 namespace hpc::coordinator {
 namespace {
 
-absl::Time At(double seconds) { return absl::FromUnixMillis(0) + absl::Seconds(seconds); }
+absl::Time WallAt(double seconds) { return absl::FromUnixMillis(0) + absl::Seconds(seconds); }
 
 // A gang of seven ranks of which rank 0 on pc1 has failed 10 s after its start.
 class FinishedRanksTest : public testing::Test {
@@ -22,7 +22,7 @@ class FinishedRanksTest : public testing::Test {
   }
   void Ended(int rank, double at, const protocol::RankExit& exit = {0, {}, false, "", ""}) {
     attempt_.ranks[static_cast<size_t>(rank)].exit = exit;
-    attempt_.ranks[static_cast<size_t>(rank)].ended_at = At(at);
+    attempt_.ranks[static_cast<size_t>(rank)].ended_at = WallAt(at);
   }
   std::string Said(CauseKind kind = CauseKind::kOfPeer, int32_t exit_code = 1) const {
     Cause failure;

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::coordinator {
 namespace {
 
 const FenceTimes kTimes(absl::Seconds(6));
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 // A gang on pc1, pc2 and pc3; the tests take pc1 as lost.
 Attempt Gang() {

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
-
-MonoTime At(int seconds) { return {absl::Seconds(seconds)}; }
 
 class GrowthTest : public ::testing::Test {
  protected:

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::coordinator {
 namespace {
-
-MonoTime At(int seconds) { return {absl::Seconds(seconds)}; }
 
 TEST(TimersTest, RingInOrderAndOnce) {
   Timers timers;

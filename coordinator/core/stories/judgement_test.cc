@@ -13,9 +13,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-protocol::RankExit Code(int code, const std::string& message = "") {
-  return {code, {}, false, message, ""};
-}
 protocol::RankExit ClosedByPeer() { return Code(1, "RuntimeError: Connection closed by peer"); }
 protocol::RankExit AfterStop() { return {std::nullopt, 15, true, "", ""}; }
 

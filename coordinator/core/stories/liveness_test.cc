@@ -18,17 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
-constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
-
-protocol::HeldAttempt Held(AttemptRef ref, int rank) {
-  protocol::HeldAttempt held;
-  held.ref = ref;
-  held.started = true;
-  held.ranks.push_back({rank, 1000 + rank, std::nullopt, {}});
-  return held;
-}
-
 // A gang that runs on pc1 and pc2; pc3 is free.
 class LivenessTest : public ::testing::Test {
  protected:

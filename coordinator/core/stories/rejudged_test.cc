@@ -10,9 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-protocol::RankExit Code(int code, const std::string& message = "") {
-  return {code, {}, false, message, ""};
-}
 protocol::RankExit Signal(int signal) { return {std::nullopt, signal, false, "", ""}; }
 
 // A gang that runs on pc1 and pc2.

@@ -14,17 +14,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
-constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
-
-protocol::HeldAttempt Held(AttemptRef ref, int rank, bool started = true) {
-  protocol::HeldAttempt held;
-  held.ref = ref;
-  held.started = started;
-  held.ranks.push_back({rank, started ? 1000 + rank : 0, std::nullopt, {}});
-  return held;
-}
-
 protocol::Hello Holding(const std::string& node, const std::vector<protocol::HeldAttempt>& held) {
   protocol::Hello hello = HelloOf(node);
   hello.attempts = held;

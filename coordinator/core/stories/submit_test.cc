@@ -14,9 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
-constexpr auto kImpossible = absl::StatusCode::kFailedPrecondition;
 
 TEST(SubmitTest, ContradictionsAreRefused) {
   ClusterTester c;
@@ -104,26 +102,26 @@ TEST(SubmitTest, MoreThanExistsIsRefusedAndWhatExistsIsSaid) {
   ASSERT_OK(c.Hello(HelloOf("pi", 0, 1)));
   ASSERT_OK(c.Reclaim("pc2"));
   EXPECT_THAT(c.TrySubmit(Nodes(4)),
-              StatusIs(kImpossible,
+              StatusIs(kPrecondition,
                        "needs 4 nodes, but only 3 nodes exist; the cluster has 3 nodes: "
                        "pc1 (2 GPUs), pc2 (1 GPU, reclaimed) and pi (no GPU)"));
   EXPECT_THAT(c.TrySubmit(Gpus(3)),
-              StatusIs(kImpossible,
+              StatusIs(kPrecondition,
                        HasSubstr("needs 1 node with 3 GPUs, but no node has at least 3 GPUs")));
   RunRequest request = Nodes(2);
   request.gpus_per_node = 2;
   EXPECT_THAT(c.TrySubmit(request),
-              StatusIs(kImpossible, HasSubstr("needs 2 nodes with 2 GPUs each, but only 1 node "
-                                              "has at least 2 GPUs; the cluster has 3 nodes")));
+              StatusIs(kPrecondition, HasSubstr("needs 2 nodes with 2 GPUs each, but only 1 node "
+                                                "has at least 2 GPUs; the cluster has 3 nodes")));
   request = Nodes(2);
   request.node_list = {"pc1"};
-  EXPECT_THAT(
-      c.TrySubmit(request),
-      StatusIs(kImpossible, HasSubstr("2 nodes, of pc1, but only 1 node that it may use exists")));
+  EXPECT_THAT(c.TrySubmit(request),
+              StatusIs(kPrecondition,
+                       HasSubstr("2 nodes, of pc1, but only 1 node that it may use exists")));
   request = Nodes(3);
   request.exclude = {"pi"};
   EXPECT_THAT(c.TrySubmit(request),
-              StatusIs(kImpossible, HasSubstr("not pi, but only 2 nodes that it may use exist")));
+              StatusIs(kPrecondition, HasSubstr("not pi, but only 2 nodes that it may use exist")));
 }
 
 // An upgraded driver does not answer until the next boot. The training would run on the CPU, and
@@ -136,7 +134,7 @@ TEST(SubmitTest, APcWhoseGpusDoNotAnswerIsUsedOnlyByRunsThatNameItOrUseNone) {
   EXPECT_EQ(c.View("pc1").reason,
             "pc1's GPUs cannot be used: nvmlInit: Driver/library version mismatch");
   EXPECT_THAT(c.TrySubmit(Nodes(1)),
-              StatusIs(kImpossible,
+              StatusIs(kPrecondition,
                        "needs 1 node, but pc1's GPUs cannot be used: nvmlInit: Driver/library "
                        "version mismatch (--nodelist pc1 runs on its CPU anyway)"));
   RunRequest named = Nodes(1);

@@ -67,6 +67,18 @@ protocol::Hello HelloOf(const std::string& name, int gpus, int cpu_slots) {
   return hello;
 }
 
+protocol::RankExit Code(int code, const std::string& message) {
+  return {code, {}, false, message, ""};
+}
+
+protocol::HeldAttempt Held(AttemptRef ref, int rank, bool started) {
+  protocol::HeldAttempt held;
+  held.ref = ref;
+  held.started = started;
+  held.ranks.push_back({rank, started ? 1000 + rank : 0, std::nullopt, {}});
+  return held;
+}
+
 protocol::HeldAttempt HeldWith(AttemptRef ref, std::vector<protocol::HeldRank> ranks) {
   protocol::HeldAttempt held;
   held.ref = ref;

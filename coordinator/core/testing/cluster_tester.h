@@ -21,7 +21,15 @@ namespace hpc::coordinator::testing {
 // A node's address, boot id and incarnation are made from its name: "10.0.0.<name>", "boot-1", 1.
 protocol::Hello HelloOf(const std::string& name, int gpus = 1, int cpu_slots = 0);
 
-// What a worker says of an attempt of which it still has these ranks.
+// Most refusals of this cluster are of this kind.
+inline constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+// stop_after_disconnect, the grace of Nodes(), and the time for SIGKILL.
+inline constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
+
+protocol::RankExit Code(int code, const std::string& message = "");
+// What a worker says of an attempt of which it still has this rank; its pid is 1000 and its number.
+protocol::HeldAttempt Held(AttemptRef ref, int rank, bool started = true);
+// The same of several ranks that were started.
 protocol::HeldAttempt HeldWith(AttemptRef ref, std::vector<protocol::HeldRank> ranks);
 // What the node's next worker says when it connects.
 protocol::Hello BackWith(const std::string& name, const protocol::HeldAttempt& held);

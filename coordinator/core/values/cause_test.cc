@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::coordinator {
 namespace {
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 Cause Failure(CauseKind kind, double earliest, double latest, const char* text) {
   return {kind, AttemptOutcome::kProgramFailed, {At(earliest), At(latest)}, "pc1", text, 1};

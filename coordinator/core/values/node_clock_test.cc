@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "common/testing/at.h"
+
 namespace hpc::coordinator {
 namespace {
 
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 absl::Duration Node(double seconds) { return absl::Seconds(seconds); }
 
 TEST(NodeClockTest, WhatIsReadLateWasSaidAsLongAgoAsQuickerReportsShow) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <deque>
 
+#include "common/testing/at.h"
 #include "coordinator/rpc/doors/remote_address.h"
 
 namespace hpc::coordinator {
@@ -19,8 +20,6 @@ using ::testing::IsEmpty;
 
 constexpr GuestLimits kLimits = {
     .total = 5, .per_address = 2, .loopback = 3, .patience = absl::Seconds(30)};
-
-MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 sockaddr_storage Peer(const char* address, int port) {
   sockaddr_storage peer{};

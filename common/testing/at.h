@@ -1,0 +1,10 @@
+#pragma once
+
+#include "common/clock.h"
+
+namespace hpc {
+
+// The moment so many seconds after the beginning of a test: At(1.5).
+inline MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
+
+}  // namespace hpc
