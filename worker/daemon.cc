@@ -29,7 +29,7 @@
 #include "common/version.h"
 #include "worker/coordinator_way.h"
 #include "worker/link/coordinator_link.h"
-#include "worker/link/enrolment.h"
+#include "worker/link/renewal.h"
 #include "worker/link/route.h"
 #include "worker/loop/event_loop.h"
 #include "worker/os/account.h"
@@ -177,15 +177,15 @@ absl::Status RunDaemon(const CommandLine& command) {
   const auto devices = MakeDeviceProbe(command.cpu_slots);
   const auto python = MakePythonProbe();
   PowerCommand power(command.power_command);
-  std::optional<Enrolment> enrolment;
-  if (route.security().is_tls()) enrolment.emplace(&loop, &route, identity, *membership);
+  std::optional<Renewal> renewal;
+  if (route.security().is_tls()) renewal.emplace(&loop, &route, identity, *membership);
   const auto link = MakeLink(&loop, &route);
   Engine engine(&loop, MakeOptions(command, state_dir, way.node, &route, std::move(accounts)),
                 {host.get(), devices.get(), python.get(), &power}, link.get());
   engine.SetOnWelcome([&, ready_fd = command.ready_fd](const std::string& address) mutable {
     NotifyReadyFd(std::exchange(ready_fd, -1),
                   absl::StrCat("ready name=", way.node, " address=", address));
-    if (enrolment) enrolment->OnConnected(clock.Get().wall);
+    if (renewal) renewal->OnConnected(clock.Get().wall);
   });
   HPC_RETURN_IF_ERROR(engine.Start());
   HPC_ASSIGN_OR_RETURN(const auto control, ControlServer::Listen(&loop, state_dir.path(), &engine));

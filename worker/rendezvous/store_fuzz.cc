@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "worker/rendezvous/keepalive.h"
 #include "worker/rendezvous/store_bytes.h"
-#include "worker/rendezvous/store_core.h"
+#include "worker/rendezvous/store_requests.h"
 
 namespace hpc::worker::store {
 namespace {
@@ -151,8 +151,8 @@ class Scene {
 
  private:
   struct Client {
-    StoreCore::ClientId whole = 0;
-    StoreCore::ClientId split = 0;
+    StoreRequests::ClientId whole = 0;
+    StoreRequests::ClientId split = 0;
     bool legacy = false;
   };
 
@@ -228,8 +228,8 @@ class Scene {
   }
 
   Input& input_;
-  StoreCore whole_{kTableBytes};
-  StoreCore split_{kTableBytes};
+  StoreRequests whole_{kTableBytes};
+  StoreRequests split_{kTableBytes};
   std::array<Client, kClients> clients_;
 };
 

@@ -23,14 +23,14 @@
 #include "worker/rendezvous/ip_address.h"
 #include "worker/rendezvous/keepalive.h"
 #include "worker/rendezvous/peer_account.h"
-#include "worker/rendezvous/store_core.h"
+#include "worker/rendezvous/store_requests.h"
 
 namespace hpc::worker {
 namespace {
 
 using store::ParseIp;
 using store::SocketAddress;
-using store::StoreCore;
+using store::StoreRequests;
 
 constexpr absl::Duration kReportEvery = absl::Milliseconds(100);
 // How long no connection is accepted once the process has run out of descriptors or memory. New
@@ -71,17 +71,17 @@ class Server : public StoreServer {
   void OnListener();
   void AcceptLater();
   void Admit(UniqueFd fd, const SocketAddress& peer);
-  void OnConnection(StoreCore::ClientId id, uint32_t events);
+  void OnConnection(StoreRequests::ClientId id, uint32_t events);
   // False if the connection is at its end.
-  bool Read(StoreCore::ClientId id, Connection& connection);
+  bool Read(StoreRequests::ClientId id, Connection& connection);
   bool ReadKeepalives(Connection& connection, absl::string_view bytes);
-  bool Write(StoreCore::ClientId id, const Connection& connection);
+  bool Write(StoreRequests::ClientId id, const Connection& connection);
   void FlushTouched();
   // Called after something happened to a connection. Closes it if it must end; otherwise watches
   // for what comes next.
-  void Settle(StoreCore::ClientId id, bool open);
-  void Watch(StoreCore::ClientId id, Connection& connection);
-  void Close(StoreCore::ClientId id);
+  void Settle(StoreRequests::ClientId id, bool open);
+  void Watch(StoreRequests::ClientId id, Connection& connection);
+  void Close(StoreRequests::ClientId id);
   void Refuse(const SocketAddress& peer, absl::string_view why);
   void RefuseAccount(int socket, const SocketAddress& peer);
   void ReportSoon();
@@ -95,8 +95,8 @@ class Server : public StoreServer {
   const int max_connections_;
   const bool only_keepalives_;
 
-  StoreCore core_;
-  std::map<StoreCore::ClientId, Connection> connections_;
+  StoreRequests core_;
+  std::map<StoreRequests::ClientId, Connection> connections_;
   int64_t refused_ = 0;
   std::optional<uint32_t> refused_account_;
   std::optional<EventLoop::TimerId> accept_timer_;
@@ -174,12 +174,12 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
   const int on = 1;
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int raw_fd = fd.get();
-  const StoreCore::ClientId id = core_.Connect(ip);
+  const StoreRequests::ClientId id = core_.Connect(ip);
   connections_[id] = {.fd = std::move(fd), .peer = peer, .of_account = of_account};
   loop_->Add(raw_fd, EPOLLIN, [this, id](uint32_t events) { OnConnection(id, events); });
 }
 
-void Server::OnConnection(StoreCore::ClientId id, uint32_t events) {
+void Server::OnConnection(StoreRequests::ClientId id, uint32_t events) {
   Connection& connection = connections_.at(id);
   bool open = true;
   if (events & EPOLLIN) {
@@ -193,7 +193,7 @@ void Server::OnConnection(StoreCore::ClientId id, uint32_t events) {
   ReportSoon();
 }
 
-bool Server::Read(StoreCore::ClientId id, Connection& connection) {
+bool Server::Read(StoreRequests::ClientId id, Connection& connection) {
   std::array<char, kReadBytes> bytes;
   const ssize_t n = recv(connection.fd.get(), bytes.data(), bytes.size(), 0);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
@@ -231,7 +231,7 @@ bool Server::ReadKeepalives(Connection& connection, absl::string_view bytes) {
   return true;
 }
 
-bool Server::Write(StoreCore::ClientId id, const Connection& connection) {
+bool Server::Write(StoreRequests::ClientId id, const Connection& connection) {
   size_t left = kWriteBytesPerRound;
   while (left > 0) {
     const absl::string_view output = core_.Output(id);
@@ -249,9 +249,9 @@ void Server::FlushTouched() {
   // Sending to a client may carry out its next requests, which may touch other clients and itself.
   // Each client is sent to only once, so that two clients which keep each other busy leave the loop
   // to others.
-  std::set<StoreCore::ClientId> sent;
+  std::set<StoreRequests::ClientId> sent;
   for (auto touched = core_.TakeTouched(); !touched.empty(); touched = core_.TakeTouched()) {
-    for (const StoreCore::ClientId id : touched) {
+    for (const StoreRequests::ClientId id : touched) {
       const auto it = connections_.find(id);
       if (it == connections_.end()) continue;
       const bool open = !sent.insert(id).second || Write(id, it->second);
@@ -260,7 +260,7 @@ void Server::FlushTouched() {
   }
 }
 
-void Server::Settle(StoreCore::ClientId id, bool open) {
+void Server::Settle(StoreRequests::ClientId id, bool open) {
   Connection& connection = connections_.at(id);
   const absl::Status& failure = core_.Failure(id);
   if (!failure.ok()) Refuse(connection.peer, failure.message());
@@ -271,7 +271,7 @@ void Server::Settle(StoreCore::ClientId id, bool open) {
   }
 }
 
-void Server::Watch(StoreCore::ClientId id, Connection& connection) {
+void Server::Watch(StoreRequests::ClientId id, Connection& connection) {
   const uint32_t events = (core_.WantsInput(id) ? uint32_t{EPOLLIN} : 0) |
                           (core_.Output(id).empty() ? 0 : uint32_t{EPOLLOUT});
   if (events == connection.events) return;
@@ -279,7 +279,7 @@ void Server::Watch(StoreCore::ClientId id, Connection& connection) {
   loop_->Modify(connection.fd.get(), events);
 }
 
-void Server::Close(StoreCore::ClientId id) {
+void Server::Close(StoreRequests::ClientId id) {
   const auto it = connections_.find(id);
   loop_->Remove(it->second.fd.get());
   connections_.erase(it);

@@ -90,8 +90,8 @@ ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep) {
   return View(state, now, &asleep);
 }
 
-FitWishes WishesOf(const Run& run) {
-  FitWishes wishes;
+NodeWishes WishesOf(const Run& run) {
+  NodeWishes wishes;
   if (!run.last_nodes.empty()) wishes.last_nodes = &run.last_nodes;
   if (!run.record.leave_asleep.empty()) wishes.leave_asleep = &run.record.leave_asleep;
   return wishes;

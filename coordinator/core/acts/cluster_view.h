@@ -22,7 +22,7 @@ ClusterView ViewOf(State& state, Now now);
 ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep);
 
 // What a queued run prefers and avoids.
-FitWishes WishesOf(const Run& run);
+NodeWishes WishesOf(const Run& run);
 
 }  // namespace hpc::coordinator
 

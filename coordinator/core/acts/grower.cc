@@ -96,7 +96,7 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
     }
   }
   const std::vector<std::string> members = attempt.NodeNames();
-  FitWishes wishes;
+  NodeWishes wishes;
   wishes.last_nodes = &members;
   const std::vector<size_t> eligible = Eligible(run.request(), view.input.nodes);
   std::optional<Fit> fit = Choose(run.request(), view.input.nodes, eligible, wishes);

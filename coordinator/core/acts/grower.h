@@ -6,8 +6,8 @@
 
 #include "coordinator/core/acts/scheduler.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/policy/fit.h"
 #include "coordinator/core/policy/growth.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 

@@ -8,7 +8,7 @@
 #include "coordinator/core/acts/reconcile.h"
 #include "coordinator/core/acts/spares_ready.h"
 #include "coordinator/core/policy/fence.h"
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/reconnect_grace.h"
 

@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "coordinator/core/acts/cluster_view.h"
 #include "coordinator/core/acts/waiting_words.h"
-#include "coordinator/core/gangs/returning.h"
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/gangs/requeued.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/state/lease.h"
 
 namespace hpc::coordinator {
@@ -30,9 +30,9 @@ std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   if (state_->capacity_changed || overtakes || beside) {
     std::vector<Run*> queued =
         state_->queue.First(static_cast<size_t>(state_->options.backfill_depth) + 1);
-    const std::vector<Run*> returning = ReturningRuns(state_, now);
+    const std::vector<Run*> requeued = RequeuedRuns(state_, now);
     std::vector<Run*> runs;
-    std::merge(queued.begin(), queued.end(), returning.begin(), returning.end(),
+    std::merge(queued.begin(), queued.end(), requeued.begin(), requeued.end(),
                std::back_inserter(runs),
                [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
     return runs;
@@ -134,7 +134,7 @@ void Scheduler::CallLost(Turn& turn) const {
   const std::vector<Run*> first = state_->queue.First(1);
   if (first.empty()) return;
   const Run* const run = first.front();
-  const FitWishes wishes = WishesOf(*run);
+  const NodeWishes wishes = WishesOf(*run);
   for (const auto& [name, node] : state_->nodes.by_name()) {
     NodeSpace space = EmptySpace(name, node->record.inventory);
     space.awake = false;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coordinator/core/acts/cluster_view.h"
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/policy/retry.h"
 
 namespace hpc::coordinator {
@@ -43,7 +43,7 @@ bool TakeRoom(const Run& run, const Node& node, ClusterView* view) {
     if (view->nodes[i] == &node || !spaces[i].awake) spaces[i].usable = false;
   }
   const std::vector<std::string> members = attempt.NodeNames();
-  FitWishes wishes;
+  NodeWishes wishes;
   wishes.last_nodes = &members;
   const std::optional<Fit> fit =
       Choose(run.request(), spaces, Eligible(run.request(), spaces), wishes);

@@ -10,7 +10,7 @@
 #include "common/text.h"
 #include "coordinator/core/acts/cluster_view.h"
 #include "coordinator/core/gangs/rendezvous.h"
-#include "coordinator/core/gangs/returning.h"
+#include "coordinator/core/gangs/requeued.h"
 #include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_words.h"
 #include "coordinator/core/policy/reservation.h"
@@ -85,7 +85,7 @@ std::string Lacks(State& state, Now now, const Run& run) {
   const ClusterView view = ViewOf(state, now);
   if (state.nodes.size() == 0) return "no node has joined yet";
   const std::vector<size_t> eligible = Eligible(request, view.input.nodes);
-  const FitWishes wishes = WishesOf(run);
+  const NodeWishes wishes = WishesOf(run);
   int32_t free = 0;
   std::vector<std::string> reasons;
   for (size_t i : eligible) {
@@ -121,9 +121,8 @@ const Run* RunBefore(State& state, Now now, const Run& run, RunId holder_id, int
   const Run* holder = state.runs.Find(holder_id);
   if (holder != nullptr && RunQueue::Before(*holder, run)) return holder;
   if (position > kPositionsInDetail) return nullptr;
-  const std::vector<Run*> returning = ReturningRuns(&state, now.mono);
-  return returning.empty() || !RunQueue::Before(*returning.front(), run) ? nullptr
-                                                                         : returning.front();
+  const std::vector<Run*> requeued = RequeuedRuns(&state, now.mono);
+  return requeued.empty() || !RunQueue::Before(*requeued.front(), run) ? nullptr : requeued.front();
 }
 
 // The other runs in front of this one: ", then runs 9 and 11".

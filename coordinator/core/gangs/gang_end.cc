@@ -5,7 +5,7 @@
 #include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/gangs/returning.h"
+#include "coordinator/core/gangs/requeued.h"
 #include "coordinator/core/policy/fence.h"
 #include "coordinator/core/values/exit_words.h"
 

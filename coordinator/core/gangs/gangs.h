@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "coordinator/core/gangs/run_ledger.h"
 #include "coordinator/core/gangs/verdicts.h"
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/records.h"

@@ -1,5 +1,5 @@
 // The placement policy: which queued runs start now, on which devices, and why. A pure function.
-// Which nodes a run gets is chosen in fit.h.
+// Which nodes a run gets is chosen in node_choice.h.
 //
 // Runs are served in the order of the queue. The first run that cannot start holds its place: runs
 // behind it start only if that cannot delay it, which means
@@ -24,7 +24,7 @@
 
 #include "common/clock.h"
 #include "common/ids.h"
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
@@ -52,7 +52,7 @@ struct PlacementInput {
 struct Candidate {
   RunId run = 0;
   const RunRequest* request = nullptr;
-  FitWishes wishes;
+  NodeWishes wishes;
   absl::Duration last_call = absl::ZeroDuration();  // how long it may wait for more nodes
   bool later = false;                               // it does not start now, even if there is room
 };

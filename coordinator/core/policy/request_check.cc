@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_words.h"
 

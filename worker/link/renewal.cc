@@ -1,4 +1,4 @@
-#include "worker/link/enrolment.h"
+#include "worker/link/renewal.h"
 
 #include <utility>
 
@@ -40,7 +40,7 @@ absl::StatusOr<pki::Membership> RenewAndSave(const std::string& folder,
 
 }  // namespace
 
-Enrolment::Enrolment(EventLoop* loop, Route* route, std::string folder, pki::Membership membership)
+Renewal::Renewal(EventLoop* loop, Route* route, std::string folder, pki::Membership membership)
     : loop_(loop),
       route_(route),
       folder_(std::move(folder)),
@@ -49,16 +49,16 @@ Enrolment::Enrolment(EventLoop* loop, Route* route, std::string folder, pki::Mem
   CheckLater();
 }
 
-Enrolment::~Enrolment() { loop_->Cancel(timer_); }
+Renewal::~Renewal() { loop_->Cancel(timer_); }
 
-void Enrolment::CheckLater() {
+void Renewal::CheckLater() {
   timer_ = loop_->At(loop_->clock().Get().mono + kCheckInterval, [this] {
     Check(loop_->clock().Get().wall);
     CheckLater();
   });
 }
 
-void Enrolment::Check(absl::Time now) {
+void Renewal::Check(absl::Time now) {
   if (IsDue(membership_, now)) return RenewNow();
   background_.Ask<std::string>([coordinator = route_->next()] { return ShownAt(coordinator); },
                                [this](const std::string& shown) {
@@ -66,13 +66,13 @@ void Enrolment::Check(absl::Time now) {
                                });
 }
 
-void Enrolment::OnConnected(absl::Time now) {
+void Renewal::OnConnected(absl::Time now) {
   std::vector<Endpoint> addresses = member::AnsweredFirst(route_->next(), membership_.addresses);
   if (addresses != membership_.addresses) Remember(std::move(addresses));
   if (IsDue(membership_, now) || !member::KnowsAll(membership_, route_->shown())) RenewNow();
 }
 
-void Enrolment::Remember(std::vector<Endpoint> addresses) {
+void Renewal::Remember(std::vector<Endpoint> addresses) {
   membership_.addresses = std::move(addresses);
   background_.Run(
       [folder = folder_, all = membership_.addresses] {
@@ -83,7 +83,7 @@ void Enrolment::Remember(std::vector<Endpoint> addresses) {
       [] {});
 }
 
-void Enrolment::RenewNow() {
+void Renewal::RenewNow() {
   if (std::exchange(renewing_, true)) return;
   background_.Ask<absl::StatusOr<pki::Membership>>(
       [folder = folder_, membership = membership_, coordinator = route_->next()] {
@@ -92,7 +92,7 @@ void Enrolment::RenewNow() {
       [this](const absl::StatusOr<pki::Membership>& renewed) { OnRenewed(renewed); });
 }
 
-void Enrolment::OnRenewed(const absl::StatusOr<pki::Membership>& renewed) {
+void Renewal::OnRenewed(const absl::StatusOr<pki::Membership>& renewed) {
   renewing_ = false;
   if (!renewed.ok()) {
     LogWarning("the certificate was not renewed", {{"error", renewed.status().ToString()}});

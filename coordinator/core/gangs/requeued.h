@@ -1,7 +1,7 @@
 // Runs that will be queued again: their attempt is being stopped, or their back-off lasts.
 // Meanwhile they keep their place in front of younger runs.
-#ifndef HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
-#define HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
+#ifndef HPC_COORDINATOR_CORE_GANGS_REQUEUED_H_
+#define HPC_COORDINATOR_CORE_GANGS_REQUEUED_H_
 
 #include <vector>
 
@@ -15,8 +15,8 @@ namespace hpc::coordinator {
 Ending EndingOf(const Run& run, absl::Duration ran_for);
 
 // Such runs, in the order of the queue.
-std::vector<Run*> ReturningRuns(State* state, MonoTime now);
+std::vector<Run*> RequeuedRuns(State* state, MonoTime now);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
+#endif  // HPC_COORDINATOR_CORE_GANGS_REQUEUED_H_

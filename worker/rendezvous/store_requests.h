@@ -1,6 +1,6 @@
 // The rendezvous store without its sockets: it takes the bytes of many clients, and gives bytes.
-#ifndef HPC_WORKER_RENDEZVOUS_STORE_CORE_H_
-#define HPC_WORKER_RENDEZVOUS_STORE_CORE_H_
+#ifndef HPC_WORKER_RENDEZVOUS_STORE_REQUESTS_H_
+#define HPC_WORKER_RENDEZVOUS_STORE_REQUESTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -29,11 +29,11 @@ inline constexpr size_t kMaxDeferred = 16;
 //
 // A client that breaks the protocol or a limit has failed. Nothing more of it is carried out, and
 // the shell disconnects it.
-class StoreCore {
+class StoreRequests {
  public:
   using ClientId = uint64_t;
 
-  explicit StoreCore(size_t max_table_bytes = kMaxTableBytes) : table_(max_table_bytes) {}
+  explicit StoreRequests(size_t max_table_bytes = kMaxTableBytes) : table_(max_table_bytes) {}
 
   // `address` is only used in reports. An id is never reused.
   ClientId Connect(std::string address);
@@ -85,4 +85,4 @@ class StoreCore {
 
 }  // namespace hpc::worker::store
 
-#endif  // HPC_WORKER_RENDEZVOUS_STORE_CORE_H_
+#endif  // HPC_WORKER_RENDEZVOUS_STORE_REQUESTS_H_

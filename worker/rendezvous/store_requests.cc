@@ -1,4 +1,4 @@
-#include "worker/rendezvous/store_core.h"
+#include "worker/rendezvous/store_requests.h"
 
 #include <algorithm>
 #include <optional>
@@ -19,37 +19,37 @@ const std::string& StopWaiting() {
 
 }  // namespace
 
-StoreCore::ClientId StoreCore::Connect(std::string address) {
+StoreRequests::ClientId StoreRequests::Connect(std::string address) {
   const ClientId id = next_id_++;
   clients_[id].address = std::move(address);
   return id;
 }
 
-void StoreCore::Disconnect(ClientId id) {
+void StoreRequests::Disconnect(ClientId id) {
   CancelWaits(clients_.at(id));
   clients_.erase(id);
   touched_.erase(id);
 }
 
-void StoreCore::Receive(ClientId id, absl::string_view bytes) {
+void StoreRequests::Receive(ClientId id, absl::string_view bytes) {
   Client& client = clients_.at(id);
   if (!client.failure.ok()) return;
   client.parser.Append(bytes);
   Advance(id, client);
 }
 
-void StoreCore::Sent(ClientId id, size_t bytes) {
+void StoreRequests::Sent(ClientId id, size_t bytes) {
   Client& client = clients_.at(id);
   client.replies.Sent(bytes);
   if (client.failure.ok()) Advance(id, client);
 }
 
-bool StoreCore::WantsInput(ClientId id) const {
+bool StoreRequests::WantsInput(ClientId id) const {
   const Client& client = clients_.at(id);
   return client.failure.ok() && client.replies.bytes() < kMaxUnsentBytes;
 }
 
-void StoreCore::Advance(ClientId id, Client& client) {
+void StoreRequests::Advance(ClientId id, Client& client) {
   const size_t ready_before = client.replies.ready().size();
   while (client.failure.ok() && client.replies.bytes() < kMaxUnsentBytes) {
     absl::StatusOr<std::optional<Request>> next = client.parser.Next();
@@ -62,7 +62,7 @@ void StoreCore::Advance(ClientId id, Client& client) {
   if (!client.failure.ok() || got_output) touched_.insert(id);
 }
 
-absl::Status StoreCore::Execute(ClientId id, Client& client, Request& request) {
+absl::Status StoreRequests::Execute(ClientId id, Client& client, Request& request) {
   switch (request.op) {
     case Op::kSet:
     case Op::kCompareSet:
@@ -87,7 +87,7 @@ absl::Status StoreCore::Execute(ClientId id, Client& client, Request& request) {
   }
 }
 
-absl::Status StoreCore::ExecuteWrite(Client& client, Request& request) {
+absl::Status StoreRequests::ExecuteWrite(Client& client, Request& request) {
   std::string* const out = client.replies.tail();
   switch (request.op) {
     case Op::kSet:
@@ -113,7 +113,7 @@ absl::Status StoreCore::ExecuteWrite(Client& client, Request& request) {
   }
 }
 
-void StoreCore::ExecuteRead(Client& client, const Request& request) {
+void StoreRequests::ExecuteRead(Client& client, const Request& request) {
   std::string* const out = client.replies.tail();
   switch (request.op) {
     case Op::kGet:
@@ -142,7 +142,7 @@ void StoreCore::ExecuteRead(Client& client, const Request& request) {
   }
 }
 
-absl::Status StoreCore::ExecuteWait(ClientId id, Client& client, const Request& request) {
+absl::Status StoreRequests::ExecuteWait(ClientId id, Client& client, const Request& request) {
   if (client.replies.deferred().size() >= kMaxDeferred) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", kMaxDeferred, " waits open at once"));
@@ -162,7 +162,7 @@ absl::Status StoreCore::ExecuteWait(ClientId id, Client& client, const Request& 
   return absl::OkStatus();
 }
 
-void StoreCore::ExecutePing(Client& client, uint32_t nonce) {
+void StoreRequests::ExecutePing(Client& client, uint32_t nonce) {
   AppendUint32(nonce, client.replies.tail());
   // Only the first process that a client names counts: a client that names ever new ones must not
   // fill the list.
@@ -171,7 +171,7 @@ void StoreCore::ExecutePing(Client& client, uint32_t nonce) {
   if (arrivals_.Came(client.address, nonce)) ++version_;
 }
 
-void StoreCore::CancelWaits(Client& client) {
+void StoreRequests::CancelWaits(Client& client) {
   for (const uint64_t wait : client.replies.deferred()) {
     table_.CancelWait(wait);
     client.replies.Resolve(wait, "");
@@ -179,7 +179,7 @@ void StoreCore::CancelWaits(Client& client) {
   }
 }
 
-void StoreCore::WakeEnded() {
+void StoreRequests::WakeEnded() {
   for (const Waiters::Wait& wait : table_.TakeEnded()) {
     ReplyQueue& replies = clients_.at(wait.owner).replies;
     const size_t ready_before = replies.ready().size();
@@ -189,9 +189,11 @@ void StoreCore::WakeEnded() {
   }
 }
 
-std::set<StoreCore::ClientId> StoreCore::TakeTouched() { return std::exchange(touched_, {}); }
+std::set<StoreRequests::ClientId> StoreRequests::TakeTouched() {
+  return std::exchange(touched_, {});
+}
 
-StoreStatus StoreCore::Status() const {
+StoreStatus StoreRequests::Status() const {
   StoreStatus status;
   status.arrivals = arrivals_.list();
   status.blocked_key = ToValidUtf8(table_.waiters().MostAwaitedKey());

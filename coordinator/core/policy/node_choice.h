@@ -1,6 +1,6 @@
 // Which nodes can hold a request, and which of them are the best. Pure functions on plain values.
-#ifndef HPC_COORDINATOR_CORE_POLICY_FIT_H_
-#define HPC_COORDINATOR_CORE_POLICY_FIT_H_
+#ifndef HPC_COORDINATOR_CORE_POLICY_NODE_CHOICE_H_
+#define HPC_COORDINATOR_CORE_POLICY_NODE_CHOICE_H_
 
 #include <cstdint>
 #include <optional>
@@ -64,21 +64,21 @@ struct Fit {
 };
 
 // What the choice prefers and avoids, beyond the request.
-struct FitWishes {
+struct NodeWishes {
   const std::vector<std::string>* last_nodes = nullptr;    // of the previous attempt, by node rank
   const std::vector<std::string>* leave_asleep = nullptr;  // must not be woken for this run
 };
 
 // Whether the node must not be woken for this run.
-bool MustLeaveAsleep(const FitWishes& wishes, const NodeSpace& space);
+bool MustLeaveAsleep(const NodeWishes& wishes, const NodeSpace& space);
 
 // Chooses the gang's nodes among `eligible`: as many as fit, from min_nodes to max_nodes, or none
 // if fewer than min_nodes fit. Nodes are woken only to reach min_nodes. Nodes that were unable are
 // taken only if min_nodes cannot be reached without them. It prefers the nodes of the previous
 // attempt, then the fullest ones, so that large gangs find room. Node ranks are kept if possible.
 std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace>& nodes,
-                          const std::vector<size_t>& eligible, const FitWishes& wishes);
+                          const std::vector<size_t>& eligible, const NodeWishes& wishes);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_POLICY_FIT_H_
+#endif  // HPC_COORDINATOR_CORE_POLICY_NODE_CHOICE_H_

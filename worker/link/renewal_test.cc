@@ -1,4 +1,4 @@
-#include "worker/link/enrolment.h"
+#include "worker/link/renewal.h"
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,14 @@ namespace {
 
 using ::testing::SizeIs;
 
-class EnrolmentTest : public ::testing::Test {
+class RenewalTest : public ::testing::Test {
  protected:
-  EnrolmentTest() { RemoveTree(folder_).IgnoreError(); }
+  RenewalTest() { RemoveTree(folder_).IgnoreError(); }
 
   void Enrol(const pki::Membership& membership, std::vector<Endpoint> addresses) {
     ASSERT_OK(pki::SaveMembership(folder_, membership));
     route_ = std::make_unique<Route>(std::move(addresses), member::Security::Of(membership));
-    enrolment_ = std::make_unique<Enrolment>(&loop_, route_.get(), folder_, membership);
+    renewal_ = std::make_unique<Renewal>(&loop_, route_.get(), folder_, membership);
   }
   void RunUntil(const std::function<bool()>& done) {
     const MonoTime limit = clock_.Get().mono + absl::Seconds(20);
@@ -30,19 +30,19 @@ class EnrolmentTest : public ::testing::Test {
   }
   void Connect() {
     route_->OnAnswered();
-    enrolment_->OnConnected(clock_.Get().wall);
+    renewal_->OnConnected(clock_.Get().wall);
   }
   pki::Membership Saved() const { return *pki::LoadMembership(folder_); }
 
-  const std::string folder_ = ::testing::TempDir() + "enrolment/identity";
+  const std::string folder_ = ::testing::TempDir() + "renewal/identity";
   const member::TestCoordinator coordinator_;
   RealClock clock_;
   EventLoop loop_{&clock_};
   std::unique_ptr<Route> route_;
-  std::unique_ptr<Enrolment> enrolment_;
+  std::unique_ptr<Renewal> renewal_;
 };
 
-TEST_F(EnrolmentTest, RenewsACertificateThatIsDue) {
+TEST_F(RenewalTest, RenewsACertificateThatIsDue) {
   const pki::Membership old =
       coordinator_.Admit(pki::Role::kWorker, "pc1", absl::Hours(3), absl::Now() - absl::Hours(2));
   Enrol(old, old.addresses);
@@ -54,7 +54,7 @@ TEST_F(EnrolmentTest, RenewsACertificateThatIsDue) {
   EXPECT_THAT(Saved().addresses, SizeIs(1));
 }
 
-TEST_F(EnrolmentTest, RenewsForAnAuthorityThatItDoesNotKnow) {
+TEST_F(RenewalTest, RenewsForAnAuthorityThatItDoesNotKnow) {
   const pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
   Enrol(pc1, pc1.addresses);
   const std::string next =
@@ -64,26 +64,26 @@ TEST_F(EnrolmentTest, RenewsForAnAuthorityThatItDoesNotKnow) {
   RunUntil([&] { return route_->security().key != pc1.key_pem; });
 }
 
-TEST_F(EnrolmentTest, NoticesANewAuthorityWhileTheConnectionStays) {
+TEST_F(RenewalTest, NoticesANewAuthorityWhileTheConnectionStays) {
   pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
   pc1.authorities_pem = coordinator_.former().certificate().ToPem();
   Enrol(pc1, pc1.addresses);
-  enrolment_->Check(clock_.Get().wall);
+  renewal_->Check(clock_.Get().wall);
   RunUntil([&] { return route_->security().key != pc1.key_pem; });
   EXPECT_EQ(Saved().authorities_pem, coordinator_.authority().certificate().ToPem());
 }
 
-TEST_F(EnrolmentTest, LeavesAGoodCertificateAlone) {
+TEST_F(RenewalTest, LeavesAGoodCertificateAlone) {
   const pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
   Enrol(pc1, pc1.addresses);
   route_->set_shown(pc1.certificate_pem + pc1.authorities_pem);
   Connect();
-  enrolment_.reset();  // waits for what is being done
+  renewal_.reset();  // waits for what is being done
   EXPECT_EQ(coordinator_.renewals(), 0);
   EXPECT_EQ(Saved().key_pem, pc1.key_pem);
 }
 
-TEST_F(EnrolmentTest, RemembersWhereTheCoordinatorAnswered) {
+TEST_F(RenewalTest, RemembersWhereTheCoordinatorAnswered) {
   pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
   const Endpoint nobody = *ParseEndpoint("127.0.0.1:1");
   pc1.addresses = {nobody, coordinator_.address()};
@@ -94,12 +94,12 @@ TEST_F(EnrolmentTest, RemembersWhereTheCoordinatorAnswered) {
   EXPECT_EQ(Saved().addresses[1], nobody);
 }
 
-TEST_F(EnrolmentTest, WhatFailsChangesNothing) {
+TEST_F(RenewalTest, WhatFailsChangesNothing) {
   const member::TestCoordinator other;
   const pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
   Enrol(pc1, {other.address()});
-  enrolment_->RenewNow();
-  enrolment_.reset();
+  renewal_->RenewNow();
+  renewal_.reset();
   EXPECT_EQ(Saved().key_pem, pc1.key_pem);
   EXPECT_EQ(route_->security().key, pc1.key_pem);
   EXPECT_EQ(other.renewals(), 0);

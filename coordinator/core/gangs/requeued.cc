@@ -1,4 +1,4 @@
-#include "coordinator/core/gangs/returning.h"
+#include "coordinator/core/gangs/requeued.h"
 
 #include <algorithm>
 
@@ -52,7 +52,7 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
   return ending;
 }
 
-std::vector<Run*> ReturningRuns(State* state, MonoTime now) {
+std::vector<Run*> RequeuedRuns(State* state, MonoTime now) {
   std::vector<Run*> runs;
   for (const auto& [name, node] : state->nodes.by_name()) {
     for (const Holding& holding : node->holdings) {

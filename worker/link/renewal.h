@@ -1,6 +1,6 @@
 // Keeps the worker's membership valid while the worker runs.
-#ifndef HPC_WORKER_LINK_ENROLMENT_H_
-#define HPC_WORKER_LINK_ENROLMENT_H_
+#ifndef HPC_WORKER_LINK_RENEWAL_H_
+#define HPC_WORKER_LINK_RENEWAL_H_
 
 #include <string>
 #include <vector>
@@ -16,13 +16,13 @@ namespace hpc::worker {
 
 // Everything happens on the loop's thread, except what waits for the disk or the coordinator, which
 // is on another thread.
-class Enrolment {
+class Renewal {
  public:
   static constexpr absl::Duration kCheckInterval = absl::Minutes(10);
 
   // `membership` is what `folder` holds. This object looks after it for as long as it lives.
-  Enrolment(EventLoop* loop, Route* route, std::string folder, pki::Membership membership);
-  ~Enrolment();
+  Renewal(EventLoop* loop, Route* route, std::string folder, pki::Membership membership);
+  ~Renewal();
 
   // Must be called when the coordinator has answered. Remembers the address, and renews the
   // certificate if it is due or if the coordinator shows an authority that is not known yet.
@@ -51,4 +51,4 @@ class Enrolment {
 
 }  // namespace hpc::worker
 
-#endif  // HPC_WORKER_LINK_ENROLMENT_H_
+#endif  // HPC_WORKER_LINK_RENEWAL_H_

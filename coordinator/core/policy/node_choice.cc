@@ -1,4 +1,4 @@
-#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_choice.h"
 
 #include <algorithm>
 #include <limits>
@@ -25,7 +25,7 @@ bool Allowed(const RunRequest& request, const std::string& name) {
 bool WantsAllGpus(const RunRequest& request) { return !request.gpus_per_node.has_value(); }
 
 // The node's position in the previous attempt; a large number if it was not in it.
-size_t LastRank(const FitWishes& wishes, const std::string& name) {
+size_t LastRank(const NodeWishes& wishes, const std::string& name) {
   if (wishes.last_nodes != nullptr) {
     const auto& last = *wishes.last_nodes;
     const auto it = std::find(last.begin(), last.end(), name);
@@ -51,7 +51,7 @@ void KeepLargest(const std::vector<NodeSpace>& nodes, size_t count, std::vector<
 }
 
 void SortByPreference(const RunRequest& request, const std::vector<NodeSpace>& nodes,
-                      const FitWishes& wishes, std::vector<size_t>* fitting) {
+                      const NodeWishes& wishes, std::vector<size_t>* fitting) {
   const auto key = [&](size_t i) {
     const NodeSpace& n = nodes[i];
     const bool new_to_it = LastRank(wishes, n.name) == std::numeric_limits<size_t>::max();
@@ -65,7 +65,7 @@ void SortByPreference(const RunRequest& request, const std::vector<NodeSpace>& n
 
 // Adds as many of `asleep` as are missing to reach `min`: first those of the previous attempt, then
 // the largest.
-void AddAsleep(const std::vector<NodeSpace>& nodes, const FitWishes& wishes, size_t min,
+void AddAsleep(const std::vector<NodeSpace>& nodes, const NodeWishes& wishes, size_t min,
                std::vector<size_t> asleep, std::vector<size_t>* fitting) {
   if (fitting->size() >= min) return;
   const auto key = [&](size_t i) {
@@ -80,7 +80,7 @@ void AddAsleep(const std::vector<NodeSpace>& nodes, const FitWishes& wishes, siz
 // Nodes of the previous attempt keep their node rank if that still exists. The others fill the gaps
 // in the order of the request's list, or by name.
 std::vector<size_t> InRankOrder(const RunRequest& request, const std::vector<NodeSpace>& nodes,
-                                const FitWishes& wishes, std::vector<size_t> chosen) {
+                                const NodeWishes& wishes, std::vector<size_t> chosen) {
   constexpr size_t kNobody = std::numeric_limits<size_t>::max();
   std::vector<size_t> order(chosen.size(), kNobody);
   std::vector<size_t> others;
@@ -122,7 +122,7 @@ NodeShare MakeShare(const RunRequest& request, const NodeSpace& space, size_t in
 }
 
 std::string WhyThese(const RunRequest& request, const std::vector<NodeSpace>& nodes,
-                     const FitWishes& wishes, const std::vector<size_t>& chosen, size_t choices) {
+                     const NodeWishes& wishes, const std::vector<size_t>& chosen, size_t choices) {
   std::vector<std::string> names, kept, asleep;
   for (size_t i : chosen) {
     names.push_back(nodes[i].name);
@@ -226,7 +226,7 @@ bool CouldHold(const RunRequest& request, const NodeSpace& space) {
   return space.slots > 0 || space.seats > 0;
 }
 
-bool MustLeaveAsleep(const FitWishes& wishes, const NodeSpace& space) {
+bool MustLeaveAsleep(const NodeWishes& wishes, const NodeSpace& space) {
   return !space.awake && wishes.leave_asleep != nullptr &&
          Contains(*wishes.leave_asleep, space.name);
 }
@@ -243,7 +243,7 @@ std::vector<size_t> Eligible(const RunRequest& request, const std::vector<NodeSp
 }
 
 std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace>& nodes,
-                          const std::vector<size_t>& eligible, const FitWishes& wishes) {
+                          const std::vector<size_t>& eligible, const NodeWishes& wishes) {
   const size_t min = static_cast<size_t>(request.min_nodes);
   const size_t max = static_cast<size_t>(request.max_nodes);
   std::vector<size_t> fitting, asleep, unable;

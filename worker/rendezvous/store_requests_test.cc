@@ -1,4 +1,4 @@
-#include "worker/rendezvous/store_core.h"
+#include "worker/rendezvous/store_requests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ClientId = StoreCore::ClientId;
+using ClientId = StoreRequests::ClientId;
 
 const std::string kStop = U8(0);
 const std::string kCanceled = U8(1);
 
 // Takes everything that the client can be sent.
-std::string Take(StoreCore& core, ClientId id) {
+std::string Take(StoreRequests& core, ClientId id) {
   std::string all;
   while (!core.Output(id).empty()) {
     const std::string output(core.Output(id));
@@ -36,12 +36,12 @@ std::string Take(StoreCore& core, ClientId id) {
   return all;
 }
 
-std::string Ask(StoreCore& core, ClientId id, absl::string_view bytes) {
+std::string Ask(StoreRequests& core, ClientId id, absl::string_view bytes) {
   core.Receive(id, bytes);
   return Take(core, id);
 }
 
-ClientId Greeted(StoreCore& core, const std::string& address = "10.0.0.1") {
+ClientId Greeted(StoreRequests& core, const std::string& address = "10.0.0.1") {
   const ClientId id = core.Connect(address);
   core.Receive(id, Hello());
   return id;
@@ -108,7 +108,7 @@ std::string NameOf(const ::testing::TestParamInfo<OperationCase>& info) { return
 // Sets up the store before each case, and tells what the store has after it.
 class Bystander {
  public:
-  explicit Bystander(StoreCore& core) : core_(core), id_(Greeted(core)) {
+  explicit Bystander(StoreRequests& core) : core_(core), id_(Greeted(core)) {
     core_.Receive(id_, Set("k", "v") + Set("n", "41") + QueuePush("q", "x") + QueuePush("q", "y"));
   }
   void ExpectAfter(const OperationCase& one) {
@@ -116,7 +116,7 @@ class Bystander {
   }
 
  private:
-  StoreCore& core_;
+  StoreRequests& core_;
   ClientId id_;
 };
 
@@ -124,7 +124,7 @@ class OperationTest : public ::testing::TestWithParam<OperationCase> {};
 class LegacyOperationTest : public ::testing::TestWithParam<OperationCase> {};
 
 TEST_P(OperationTest, IsAnswered) {
-  StoreCore core;
+  StoreRequests core;
   Bystander bystander(core);
   const ClientId id = Greeted(core);
   EXPECT_EQ(Ask(core, id, U8(GetParam().type) + GetParam().arguments), GetParam().answer);
@@ -135,7 +135,7 @@ TEST_P(OperationTest, IsAnswered) {
 TEST_P(OperationTest, IsAnsweredHoweverItsBytesAreCut) {
   const std::string bytes = Hello() + U8(GetParam().type) + GetParam().arguments;
   for (size_t cut = 1; cut < bytes.size(); ++cut) {
-    StoreCore core;
+    StoreRequests core;
     Bystander bystander(core);
     const ClientId id = core.Connect("10.0.0.1");
     const std::string first = Ask(core, id, bytes.substr(0, cut));
@@ -145,7 +145,7 @@ TEST_P(OperationTest, IsAnsweredHoweverItsBytesAreCut) {
 }
 
 TEST_P(LegacyOperationTest, IsAnswered) {
-  StoreCore core;
+  StoreRequests core;
   Bystander bystander(core);
   const ClientId id = core.Connect("10.0.0.1");
   EXPECT_EQ(Ask(core, id, U8(*GetParam().legacy_type) + GetParam().arguments), GetParam().answer);
@@ -156,7 +156,7 @@ TEST_P(LegacyOperationTest, IsAnswered) {
 TEST_P(LegacyOperationTest, IsAnsweredHoweverItsBytesAreCut) {
   const std::string bytes = U8(*GetParam().legacy_type) + GetParam().arguments;
   for (size_t cut = 1; cut < bytes.size(); ++cut) {
-    StoreCore core;
+    StoreRequests core;
     Bystander bystander(core);
     const ClientId id = core.Connect("10.0.0.1");
     const std::string first = Ask(core, id, bytes.substr(0, cut));
@@ -168,8 +168,8 @@ TEST_P(LegacyOperationTest, IsAnsweredHoweverItsBytesAreCut) {
 INSTANTIATE_TEST_SUITE_P(All, OperationTest, ::testing::ValuesIn(OperationCases()), NameOf);
 INSTANTIATE_TEST_SUITE_P(All, LegacyOperationTest, ::testing::ValuesIn(LegacyCases()), NameOf);
 
-TEST(StoreCoreTest, WritesAreSeenByOtherClients) {
-  StoreCore core;
+TEST(StoreRequestsTest, WritesAreSeenByOtherClients) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   core.Receive(
@@ -177,9 +177,9 @@ TEST(StoreCoreTest, WritesAreSeenByOtherClients) {
   EXPECT_EQ(Ask(core, bob, Get("k") + Get("l")), Text("vw") + Text("x"));
 }
 
-TEST(StoreCoreTest, AnswersTheBytesOfARealSession) {
+TEST(StoreRequestsTest, AnswersTheBytesOfARealSession) {
   // These are the bytes that torch 2.13 sends to join: VALIDATE, PING with pid 1234, ADD init/ 1.
-  StoreCore core;
+  StoreRequests core;
   const ClientId id = core.Connect("10.0.0.1");
   const std::string sent =
       Hex("00cef7853c"
@@ -188,8 +188,8 @@ TEST(StoreCoreTest, AnswersTheBytesOfARealSession) {
   EXPECT_EQ(absl::BytesToHexString(Ask(core, id, sent)), "d20400000100000000000000");
 }
 
-TEST(StoreCoreTest, AWaitIsAnsweredWhenItsLastKeyComes) {
-  StoreCore core;
+TEST(StoreRequestsTest, AWaitIsAnsweredWhenItsLastKeyComes) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   EXPECT_EQ(Ask(core, ann, U8(6) + U64(2) + Text("a") + Text("b")), "");
@@ -199,8 +199,8 @@ TEST(StoreCoreTest, AWaitIsAnsweredWhenItsLastKeyComes) {
   EXPECT_EQ(Take(core, ann), kStop);
 }
 
-TEST(StoreCoreTest, TouchedAreThoseWithOutput) {
-  StoreCore core;
+TEST(StoreRequestsTest, TouchedAreThoseWithOutput) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   core.Receive(ann, Wait("k"));
@@ -210,8 +210,8 @@ TEST(StoreCoreTest, TouchedAreThoseWithOutput) {
   EXPECT_THAT(core.TakeTouched(), IsEmpty());
 }
 
-TEST(StoreCoreTest, AnswersKeepTheOrderOfTheRequests) {
-  StoreCore core;
+TEST(StoreRequestsTest, AnswersKeepTheOrderOfTheRequests) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   EXPECT_EQ(Ask(core, ann, Wait("k") + GetNumKeys() + Wait("l") + GetNumKeys()), "");
@@ -221,14 +221,14 @@ TEST(StoreCoreTest, AnswersKeepTheOrderOfTheRequests) {
   EXPECT_EQ(Take(core, ann), kStop + I64(0) + kStop + I64(0));
 }
 
-TEST(StoreCoreTest, AClientCanEndItsOwnWait) {
-  StoreCore core;
+TEST(StoreRequestsTest, AClientCanEndItsOwnWait) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   EXPECT_EQ(Ask(core, ann, Wait("k") + Set("k", "v")), kStop);
 }
 
-TEST(StoreCoreTest, ACancelledWaitGetsNoAnswerOfItsOwn) {
-  StoreCore core;
+TEST(StoreRequestsTest, ACancelledWaitGetsNoAnswerOfItsOwn) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   core.Receive(ann, Wait("k"));
@@ -238,8 +238,8 @@ TEST(StoreCoreTest, ACancelledWaitGetsNoAnswerOfItsOwn) {
   EXPECT_EQ(Ask(core, ann, Wait("k")), kStop);
 }
 
-TEST(StoreCoreTest, ACancelThatComesTooLateIsAnsweredToo) {
-  StoreCore core;
+TEST(StoreRequestsTest, ACancelThatComesTooLateIsAnsweredToo) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   core.Receive(ann, Wait("k"));
@@ -247,8 +247,8 @@ TEST(StoreCoreTest, ACancelThatComesTooLateIsAnsweredToo) {
   EXPECT_EQ(Ask(core, ann, CancelWait()), kStop + kCanceled);
 }
 
-TEST(StoreCoreTest, ACancelledBarrierStillCounts) {
-  StoreCore core;
+TEST(StoreRequestsTest, ACancelledBarrierStillCounts) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   EXPECT_EQ(Ask(core, ann, Barrier("b", 2)), "");
@@ -257,8 +257,8 @@ TEST(StoreCoreTest, ACancelledBarrierStillCounts) {
   EXPECT_EQ(Take(core, ann), "");
 }
 
-TEST(StoreCoreTest, ABarrierIsAnsweredToAllAtOnce) {
-  StoreCore core;
+TEST(StoreRequestsTest, ABarrierIsAnsweredToAllAtOnce) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   EXPECT_EQ(Ask(core, ann, Barrier("b", 2)), "");
@@ -267,8 +267,8 @@ TEST(StoreCoreTest, ABarrierIsAnsweredToAllAtOnce) {
   EXPECT_EQ(Ask(core, ann, Get("b")), Text("2"));
 }
 
-TEST(StoreCoreTest, ABlockingPopGetsWhatAnotherPushes) {
-  StoreCore core;
+TEST(StoreRequestsTest, ABlockingPopGetsWhatAnotherPushes) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   EXPECT_EQ(Ask(core, ann, Wait("q")), "");
@@ -277,8 +277,8 @@ TEST(StoreCoreTest, ABlockingPopGetsWhatAnotherPushes) {
   EXPECT_EQ(Ask(core, ann, QueuePop("q")), I64(1) + Text("x"));
 }
 
-TEST(StoreCoreTest, AClientThatLeftWaitsForNothing) {
-  StoreCore core;
+TEST(StoreRequestsTest, AClientThatLeftWaitsForNothing) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   core.Receive(ann, Wait("k"));
@@ -288,8 +288,8 @@ TEST(StoreCoreTest, AClientThatLeftWaitsForNothing) {
   EXPECT_EQ(core.Status().connections, 1);
 }
 
-TEST(StoreCoreTest, AClientFailsByBreakingTheProtocol) {
-  StoreCore core;
+TEST(StoreRequestsTest, AClientFailsByBreakingTheProtocol) {
+  StoreRequests core;
   const ClientId id = core.Connect("10.0.0.1");
   core.Receive(id, Hex("0012345678"));
   EXPECT_THAT(core.Failure(id), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("magic")));
@@ -297,23 +297,23 @@ TEST(StoreCoreTest, AClientFailsByBreakingTheProtocol) {
   EXPECT_FALSE(core.WantsInput(id));
 }
 
-TEST(StoreCoreTest, AClientFailsByAddingToText) {
-  StoreCore core;
+TEST(StoreRequestsTest, AClientFailsByAddingToText) {
+  StoreRequests core;
   const ClientId id = Greeted(core);
   EXPECT_EQ(Ask(core, id, Set("k", "text") + Add("k", 1) + Set("k", "later")), "");
   EXPECT_THAT(core.Failure(id), StatusIs(absl::StatusCode::kInvalidArgument, _));
   EXPECT_EQ(Ask(core, Greeted(core), Get("k")), Text("text"));
 }
 
-TEST(StoreCoreTest, AClientFailsByFillingTheStore) {
-  StoreCore core(/*max_table_bytes=*/1000);
+TEST(StoreRequestsTest, AClientFailsByFillingTheStore) {
+  StoreRequests core(/*max_table_bytes=*/1000);
   const ClientId id = Greeted(core);
   core.Receive(id, Set("k", std::string(1000, 'v')));
   EXPECT_THAT(core.Failure(id), StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 
-TEST(StoreCoreTest, AClientFailsByWaitingTooOften) {
-  StoreCore core;
+TEST(StoreRequestsTest, AClientFailsByWaitingTooOften) {
+  StoreRequests core;
   const ClientId id = Greeted(core);
   for (size_t i = 0; i < kMaxDeferred; ++i) core.Receive(id, Wait("k"));
   EXPECT_OK(core.Failure(id));
@@ -322,8 +322,8 @@ TEST(StoreCoreTest, AClientFailsByWaitingTooOften) {
   EXPECT_EQ(core.Status().waiting, 0);
 }
 
-TEST(StoreCoreTest, AClientMustTakeItsOutputBeforeItIsAnsweredFurther) {
-  StoreCore core;
+TEST(StoreRequestsTest, AClientMustTakeItsOutputBeforeItIsAnsweredFurther) {
+  StoreRequests core;
   const ClientId id = Greeted(core);
   core.Receive(id, Set("k", std::string(kMaxUnsentBytes, 'v')));
   EXPECT_TRUE(core.WantsInput(id));
@@ -338,8 +338,8 @@ TEST(StoreCoreTest, AClientMustTakeItsOutputBeforeItIsAnsweredFurther) {
   EXPECT_TRUE(core.WantsInput(id));
 }
 
-TEST(StoreCoreTest, AMultiGetOfLargeValuesIsAnsweredPieceByPiece) {
-  StoreCore core;
+TEST(StoreRequestsTest, AMultiGetOfLargeValuesIsAnsweredPieceByPiece) {
+  StoreRequests core;
   const ClientId id = Greeted(core);
   core.Receive(id, Set("k", std::string(kMaxUnsentBytes, 'v')));
   std::string many = U8(10) + U64(100);
@@ -349,8 +349,8 @@ TEST(StoreCoreTest, AMultiGetOfLargeValuesIsAnsweredPieceByPiece) {
   EXPECT_EQ(Take(core, id).size(), 100 * (kMaxUnsentBytes + 8));
 }
 
-TEST(StoreCoreTest, StatusSaysWhoHasCome) {
-  StoreCore core;
+TEST(StoreRequestsTest, StatusSaysWhoHasCome) {
+  StoreRequests core;
   const ClientId ann = Greeted(core, "10.0.0.1");
   const ClientId bob = Greeted(core, "10.0.0.2");
   const ClientId clone = Greeted(core, "10.0.0.1");
@@ -365,8 +365,8 @@ TEST(StoreCoreTest, StatusSaysWhoHasCome) {
   EXPECT_EQ(status.connections, 2);
 }
 
-TEST(StoreCoreTest, StatusNamesTheKeyThatMostAreBlockedOn) {
-  StoreCore core;
+TEST(StoreRequestsTest, StatusNamesTheKeyThatMostAreBlockedOn) {
+  StoreRequests core;
   const ClientId ann = Greeted(core);
   const ClientId bob = Greeted(core);
   const ClientId eve = Greeted(core);
@@ -380,14 +380,14 @@ TEST(StoreCoreTest, StatusNamesTheKeyThatMostAreBlockedOn) {
   EXPECT_EQ(core.Status().waiting, 0);
 }
 
-TEST(StoreCoreTest, ABlockedKeyIsReportedAsValidText) {
-  StoreCore core;
+TEST(StoreRequestsTest, ABlockedKeyIsReportedAsValidText) {
+  StoreRequests core;
   core.Receive(Greeted(core), Wait("a\xff"));
   EXPECT_EQ(core.Status().blocked_key, "a\xEF\xBF\xBD");
 }
 
-TEST(StoreCoreTest, TheVersionGrowsWithWhatIsReported) {
-  StoreCore core;
+TEST(StoreRequestsTest, TheVersionGrowsWithWhatIsReported) {
+  StoreRequests core;
   const ClientId id = Greeted(core);
   uint64_t version = core.version();
   const auto changed_by = [&](const std::string& bytes) {

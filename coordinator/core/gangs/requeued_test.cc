@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A gang on pc1 and pc2, and behind it a run that could use either of them.
-class ReturningTest : public ::testing::Test {
+class RequeuedTest : public ::testing::Test {
  protected:
   void Begin(RunRequest request) {
     c.Join({"pc1", "pc2"});
@@ -33,7 +33,7 @@ class ReturningTest : public ::testing::Test {
   RunId gang = 0, young = 0;
 };
 
-TEST_F(ReturningTest, AGangThatLosesANodeIsNotPassedWhileItsLastRanksEnd) {
+TEST_F(RequeuedTest, AGangThatLosesANodeIsNotPassedWhileItsLastRanksEnd) {
   Begin(Nodes(2));
   ASSERT_OK(c.Reclaim("pc2", absl::Minutes(1)));
   ASSERT_OK(c.Returned(gang, "pc1"));
@@ -47,7 +47,7 @@ TEST_F(ReturningTest, AGangThatLosesANodeIsNotPassedWhileItsLastRanksEnd) {
   EXPECT_EQ(c.record(gang).attempts, 2);
 }
 
-TEST_F(ReturningTest, ARunInItsBackOffIsNotPassed) {
+TEST_F(RequeuedTest, ARunInItsBackOffIsNotPassed) {
   RunRequest request = Nodes(2);
   request.max_restarts = 1;
   Begin(request);
@@ -62,7 +62,7 @@ TEST_F(ReturningTest, ARunInItsBackOffIsNotPassed) {
   EXPECT_EQ(c.state(young), RunState::kStarting);
 }
 
-TEST_F(ReturningTest, WhatItCouldNotUseIsNotKept) {
+TEST_F(RequeuedTest, WhatItCouldNotUseIsNotKept) {
   RunRequest request = Nodes(1);
   request.node_list = {"pc1"};
   request.max_restarts = 1;
@@ -77,14 +77,14 @@ TEST_F(ReturningTest, WhatItCouldNotUseIsNotKept) {
   EXPECT_THAT(c.nodes_of(young), ElementsAre("pc2"));
 }
 
-TEST_F(ReturningTest, WhatStartsNoMoreKeepsNothing) {
+TEST_F(RequeuedTest, WhatStartsNoMoreKeepsNothing) {
   Begin(Nodes(2));
   ASSERT_OK(c.Exit(gang, 0, 1));
   ASSERT_OK(c.Returned(gang, "pc1"));
   EXPECT_THAT(c.nodes_of(young), ElementsAre("pc1"));
 }
 
-TEST_F(ReturningTest, ACancelInTheBackOffLetsOthersStart) {
+TEST_F(RequeuedTest, ACancelInTheBackOffLetsOthersStart) {
   RunRequest request = Nodes(2);
   request.max_restarts = 1;
   Begin(request);
@@ -93,7 +93,7 @@ TEST_F(ReturningTest, ACancelInTheBackOffLetsOthersStart) {
   EXPECT_EQ(c.state(young), RunState::kStarting);
 }
 
-TEST_F(ReturningTest, ACancelWhileItsLastRanksEndLetsOthersStart) {
+TEST_F(RequeuedTest, ACancelWhileItsLastRanksEndLetsOthersStart) {
   Begin(Nodes(2));
   ASSERT_OK(c.Reclaim("pc2", absl::Minutes(1)));
   ASSERT_OK(c.Returned(gang, "pc1"));
@@ -102,7 +102,7 @@ TEST_F(ReturningTest, ACancelWhileItsLastRanksEndLetsOthersStart) {
   EXPECT_THAT(c.nodes_of(young), ElementsAre("pc1"));
 }
 
-TEST_F(ReturningTest, AnOlderRunStillGoesFirst) {
+TEST_F(RequeuedTest, AnOlderRunStillGoesFirst) {
   c.Join({"pc1"});
   const RunId first = c.Submit(Nodes(1));
   RunRequest request = Nodes(1);
