@@ -13,11 +13,12 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       state(options, snapshot.last_run),
       ledger(&state, past_run, past_run_context),
       gangs(&state, &ledger),
-      power(&state, &gangs),
-      owners(&state, &gangs, &power),
-      liveness(&state, &gangs, &power, &owners),
+      starter(&state, &gangs),
+      power(&state, &gangs, &starter),
+      owners(&state, &gangs, &starter, &power),
+      liveness(&state, &gangs, &starter, &power, &owners),
       removal(&state, &power),
-      scheduler(&state, &gangs, &power),
+      scheduler(&state, &starter, &power),
       grower(&state, &gangs, &scheduler),
       loaded_at(now.mono) {
   state.since = now.mono;
@@ -81,7 +82,7 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       state.capacity_changed = true;
       return;
     case Alarm::kDoubt:
-      return gangs.LookAtSilence(turn, state.nodes.At(key.subject));
+      return gangs.fences().LookAtSilence(turn, state.nodes.At(key.subject));
     case Alarm::kWord:
       return gangs.WordOver(turn, state.runs.Find(key.subject));
     case Alarm::kRetry:

@@ -11,6 +11,7 @@
 #include "coordinator/core/acts/removal.h"
 #include "coordinator/core/acts/scheduler.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/gangs/gang_starter.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/run_ledger.h"
 #include "coordinator/core/state/live_attempt.h"
@@ -56,6 +57,7 @@ class Cluster::Impl {
   mutable State state;
   RunLedger ledger;
   Gangs gangs;
+  GangStarter starter;
   PowerControl power;
   Owners owners;
   Liveness liveness;

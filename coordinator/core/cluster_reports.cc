@@ -77,12 +77,12 @@ std::optional<LiveAttempt> Cluster::Impl::Reported(Turn& turn, Node* node, Attem
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Prepared& report) {
   const auto live = Reported(turn, node, report.ref);
-  if (live) gangs.Prepared(turn, live->run, live->member, report);
+  if (live) starter.Prepared(turn, live->run, live->member, report);
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Started& report) {
   const auto live = Reported(turn, node, report.ref);
-  if (live) gangs.Started(turn, live->run, live->member, report.ranks);
+  if (live) starter.Started(turn, live->run, live->member, report.ranks);
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::RankEnded& report) {
@@ -111,7 +111,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::AttemptReturned
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Doubted& report) {
   const auto live = Reported(turn, node, report.ref);
-  if (live) gangs.Doubted(turn, live->run, live->member, report.asked);
+  if (live) gangs.fences().Doubted(turn, live->run, live->member, report.asked);
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Recalled& report) {
@@ -123,7 +123,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Recalled& repor
     gangs.Recalled(turn, live->run, member, node->name());
   } else {
     // If no node can recall them, the fence decides.
-    gangs.NotRecalled(turn, live->run, member, node->name());
+    gangs.fences().NotRecalled(turn, live->run, member, node->name());
   }
 }
 

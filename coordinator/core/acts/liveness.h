@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/core/acts/owners.h"
 #include "coordinator/core/acts/power.h"
+#include "coordinator/core/gangs/gang_starter.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
@@ -18,8 +19,8 @@ namespace hpc::coordinator {
 
 class Liveness {
  public:
-  Liveness(State* state, Gangs* gangs, PowerControl* power, Owners* owners)
-      : state_(state), gangs_(gangs), power_(power), owners_(owners) {}
+  Liveness(State* state, Gangs* gangs, GangStarter* starter, PowerControl* power, Owners* owners)
+      : state_(state), gangs_(gangs), starter_(starter), power_(power), owners_(owners) {}
 
   absl::StatusOr<protocol::Welcome> Hello(Turn& turn, const protocol::Hello& hello);
   // Renews the lease of a node that says something over its open connection, and returns the node.
@@ -47,6 +48,7 @@ class Liveness {
 
   State* state_;
   Gangs* gangs_;
+  GangStarter* starter_;
   PowerControl* power_;
   Owners* owners_;
 };

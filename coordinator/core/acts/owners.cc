@@ -88,7 +88,7 @@ void Owners::Lend(Turn& turn, Node* node, const std::string& who, bool by_node) 
   state_->timers.Stop(Alarm::kLend, node->number);
   state_->capacity_changed = true;
   if (!by_node) TellNode(turn, *node);
-  if (node->ReadyForWork()) gangs_->NodeReady(turn, *node);
+  if (node->ReadyForWork()) starter_->NodeReady(turn, *node);
 }
 
 void Owners::Changed(Turn& turn, Node* node, const protocol::OwnerChanged& changed) {

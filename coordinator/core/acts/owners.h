@@ -7,6 +7,7 @@
 #include <string>
 
 #include "coordinator/core/acts/power.h"
+#include "coordinator/core/gangs/gang_starter.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
@@ -18,8 +19,8 @@ namespace hpc::coordinator {
 
 class Owners {
  public:
-  Owners(State* state, Gangs* gangs, PowerControl* power)
-      : state_(state), gangs_(gangs), power_(power) {}
+  Owners(State* state, Gangs* gangs, GangStarter* starter, PowerControl* power)
+      : state_(state), gangs_(gangs), starter_(starter), power_(power) {}
 
   // Describes a wish that was made on the PC itself.
   struct MadeThere {
@@ -51,6 +52,7 @@ class Owners {
 
   State* state_;
   Gangs* gangs_;
+  GangStarter* starter_;
   PowerControl* power_;
 };
 

@@ -199,7 +199,7 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
     // The reason may not hold any more: the power command may have been replaced.
     if (!node->record.reason.empty()) Set(turn, node, Power::kOn);
     // A gang may have waited for another node to wake while this node's connection was broken.
-    return gangs_->NodeReady(turn, *node);
+    return starter_->NodeReady(turn, *node);
   }
   node->NotWakeOnceOff();
   if (was == Power::kStopped) {
@@ -219,7 +219,7 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
     Set(turn, node, Power::kOn);
     turn.Event(event::kNodeAwake, About(node->name()), "is here again: it had not been off");
   }
-  gangs_->NodeReady(turn, *node);
+  starter_->NodeReady(turn, *node);
 }
 
 void PowerControl::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
@@ -266,7 +266,7 @@ void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error)
   if (power != Power::kFallingAsleep && power != Power::kOn) return;
   const std::string why = absl::StrCat("could not be put to sleep: ", error);
   StayedOn(turn, node, why, why);
-  gangs_->NodeReady(turn, *node);
+  starter_->NodeReady(turn, *node);
 }
 
 void PowerControl::StayedOn(Turn& turn, Node* node, const std::string& why,
@@ -336,7 +336,7 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
   }
   StayedOn(turn, node,
            absl::StrCat("is still here ", HumanDuration(now - since), " after it was to sleep"));
-  gangs_->NodeReady(turn, *node);
+  starter_->NodeReady(turn, *node);
 }
 
 void PowerControl::Restore(Turn& turn, Node* node) {

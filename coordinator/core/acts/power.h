@@ -15,6 +15,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "coordinator/core/gangs/gang_starter.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
@@ -25,7 +26,8 @@ namespace hpc::coordinator {
 
 class PowerControl {
  public:
-  PowerControl(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
+  PowerControl(State* state, Gangs* gangs, GangStarter* starter)
+      : state_(state), gangs_(gangs), starter_(starter) {}
 
   absl::Status Sleep(Turn& turn, Node* node, const std::string& who);
   absl::Status Wake(Turn& turn, Node* node, const std::string& who);
@@ -76,6 +78,7 @@ class PowerControl {
 
   State* state_;
   Gangs* gangs_;
+  GangStarter* starter_;
 };
 
 }  // namespace hpc::coordinator

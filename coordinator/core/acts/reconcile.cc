@@ -12,8 +12,14 @@ namespace {
 
 class Reconciler {
  public:
-  Reconciler(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted)
-      : turn_(turn), state_(state), gangs_(gangs), node_(*node), rebooted_(rebooted) {}
+  Reconciler(Turn& turn, State* state, Gangs* gangs, GangStarter* starter, Node* node,
+             bool rebooted)
+      : turn_(turn),
+        state_(state),
+        gangs_(gangs),
+        starter_(starter),
+        node_(*node),
+        rebooted_(rebooted) {}
 
   void TakeOver(const protocol::HeldAttempt& held) {
     Run* run = Live(held.ref);
@@ -29,7 +35,7 @@ class Reconciler {
     }
     TellAgain(run, held);
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
-      gangs_->WatchSilence(*run->attempt);
+      gangs_->fences().WatchSilence(*run->attempt);
     }
     Reckon(run, held);
     const MemberContact before = std::exchange(MemberOf(*run)->contact, MemberContact::kThere);
@@ -37,7 +43,7 @@ class Reconciler {
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run), *held.store_lost);
     // Each of these calls may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->Reached(MemberStage::kStarted)) {
-      gangs_->Started(turn_, run, MemberOf(*run), held.ranks);
+      starter_->Started(turn_, run, MemberOf(*run), held.ranks);
     }
     for (const protocol::HeldRank& rank : held.ranks) {
       if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
@@ -190,15 +196,16 @@ class Reconciler {
   Turn& turn_;
   State* state_;
   Gangs* gangs_;
+  GangStarter* starter_;
   Node& node_;
   const bool rebooted_;
 };
 
 }  // namespace
 
-void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted,
-               const std::vector<protocol::HeldAttempt>& held) {
-  Reconciler reconciler(turn, state, gangs, node, rebooted);
+void Reconcile(Turn& turn, State* state, Gangs* gangs, GangStarter* starter, Node* node,
+               bool rebooted, const std::vector<protocol::HeldAttempt>& held) {
+  Reconciler reconciler(turn, state, gangs, starter, node, rebooted);
   node->orphans.clear();
   if (rebooted) {
     gangs->GoesDown(turn, node,

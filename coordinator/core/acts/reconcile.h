@@ -3,6 +3,7 @@
 #ifndef HPC_COORDINATOR_CORE_ACTS_RECONCILE_H_
 #define HPC_COORDINATOR_CORE_ACTS_RECONCILE_H_
 
+#include "coordinator/core/gangs/gang_starter.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
@@ -16,8 +17,8 @@ namespace hpc::coordinator {
 //   repeated.
 // - Attempts that the node should have but does not hold ended there without a word. `rebooted`
 //   says that the PC has restarted since it was last heard, which explains these.
-void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted,
-               const std::vector<protocol::HeldAttempt>& held);
+void Reconcile(Turn& turn, State* state, Gangs* gangs, GangStarter* starter, Node* node,
+               bool rebooted, const std::vector<protocol::HeldAttempt>& held);
 
 }  // namespace hpc::coordinator
 

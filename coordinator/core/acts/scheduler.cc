@@ -145,12 +145,12 @@ void Scheduler::CallLost(Turn& turn) const {
 
 void Scheduler::Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes) {
   state_->queue.Erase(run);
-  std::vector<Gangs::Seat> seats;
+  std::vector<Seat> seats;
   for (const NodeShare& share : placed.fit.shares) {
     seats.push_back({nodes[share.node], share.devices, share.ranks});
   }
-  gangs_->Begin(turn, run, seats, placed.fit.reason);
-  for (const Gangs::Seat& seat : seats) power_->WakeFor(turn, seat.node, run->id());
+  starter_->Begin(turn, run, seats, placed.fit.reason);
+  for (const Seat& seat : seats) power_->WakeFor(turn, seat.node, run->id());
 }
 
 }  // namespace hpc::coordinator

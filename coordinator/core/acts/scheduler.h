@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "coordinator/core/acts/power.h"
-#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/gangs/gang_starter.h"
 #include "coordinator/core/policy/placement.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
@@ -14,8 +14,8 @@ namespace hpc::coordinator {
 
 class Scheduler {
  public:
-  Scheduler(State* state, Gangs* gangs, PowerControl* power)
-      : state_(state), gangs_(gangs), power_(power) {}
+  Scheduler(State* state, GangStarter* starter, PowerControl* power)
+      : state_(state), starter_(starter), power_(power) {}
 
   // Looks at the whole queue (up to backfill_depth) if room may have become free. Otherwise it
   // looks only at the runs that are new: a submission behind a long queue must not cost the queue's
@@ -50,7 +50,7 @@ class Scheduler {
   void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
 
   State* state_;
-  Gangs* gangs_;
+  GangStarter* starter_;
   PowerControl* power_;
   RunId holder_ = 0;
   std::vector<RunId> gathering_;  // in their last call

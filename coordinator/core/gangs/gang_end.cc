@@ -7,6 +7,7 @@
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/requeued.h"
 #include "coordinator/core/policy/fence.h"
+#include "coordinator/core/state/holdings.h"
 #include "coordinator/core/values/exit_words.h"
 
 namespace hpc::coordinator {
@@ -38,17 +39,6 @@ absl::Time EndOf(const Attempt& attempt, absl::Time now) {
 }
 
 }  // namespace
-
-std::vector<Run*> Gangs::RunsOn(const Node& node) {
-  std::vector<Run*> runs;
-  for (const Holding& holding : node.holdings) {
-    Run* run = state_->runs.Find(holding.ref.run);
-    if (run != nullptr && run->attempt != nullptr && run->attempt->ref() == holding.ref) {
-      runs.push_back(run);
-    }
-  }
-  return runs;
-}
 
 void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
                       const protocol::RankExit& exit, const RankEnd& end) {
@@ -140,9 +130,9 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
   const bool done = attempt.WorkIsDoneOn(node);
-  GiveBack(turn, run, member);
+  GiveBack(turn, state_, run, member);
   if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
-  ArmFence(run);
+  fences_.Arm(run);
   if (attempt.stopping()) {
     if (why && !done) attempt.causes.Learn(*why);
     if (!why) attempt.causes.Withdraw(node);
@@ -166,7 +156,8 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   }
   if (!member->Reached(MemberStage::kStarted)) {
     const absl::string_view why_not = absl::StripPrefix(cause.text, absl::StrCat(node, ": "));
-    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", why_not));
+    state_->nodes.Find(node)->MakeUnable(
+        turn.mono(), absl::StrCat("could not start run ", run->id(), ": ", why_not));
   }
   attempt.causes.Learn(cause);
   StopForFailures(turn, run);
@@ -185,8 +176,8 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
   if (before == MemberContact::kThere) {
     member->lost_at = turn.mono();
-    ArmFence(run);
-    Recall(turn, *run, member, run->request().stop_grace);
+    fences_.Arm(run);
+    fences_.AskForRecall(turn, *run, member, run->request().stop_grace);
   }
   const Window when{state_->nodes.Find(node)->silence_before.earliest, turn.mono()};
   const std::string text =
@@ -198,21 +189,21 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
 
 void Gangs::NodeGone(Turn& turn, Node* node, AttemptOutcome outcome, const std::string& why) {
   const Cause cause = ClusterCause(outcome, node->name(), node->Silence(turn.now()), why);
-  for (Run* run : RunsOn(*node)) {
+  for (Run* run : RunsOn(state_, *node)) {
     Attempt& attempt = *run->attempt;
     Member* member = attempt.FindMember(node->name());
     if (!member->lost()) member->contact = MemberContact::kLost;
     // Without an order to start there can be no rank there.
     if (!member->Reached(MemberStage::kToldToStart)) {
-      GiveBack(turn, run, member);
+      GiveBack(turn, state_, run, member);
     } else {
       member->lost_at = node->lease.heard();
-      ArmFence(run);
+      fences_.Arm(run);
     }
     const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
-    if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
-    for (Member& other : attempt.members) NotRecalled(turn, run, &other, node->name());
+    if (outcome == AttemptOutcome::kNodeLost) fences_.AskForRecall(turn, *run, member, grace);
+    for (Member& other : attempt.members) fences_.NotRecalled(turn, run, &other, node->name());
     StopFor(turn, run, cause, grace);
   }
   GoesDown(turn, node, cause);
@@ -227,21 +218,6 @@ void Gangs::GoesDown(Turn& turn, Node* node, const Cause& why) {
   }
 }
 
-void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
-  if (member->placement.returned) return;
-  member->placement.returned = true;
-  turn.Save(member->placement);
-  Node* node = state_->nodes.Find(member->placement.node);
-  const AttemptRef ref = run->attempt->ref();
-  auto& holdings = node->holdings;
-  holdings.erase(std::remove_if(holdings.begin(), holdings.end(),
-                                [&](const Holding& h) { return h.ref == ref; }),
-                 holdings.end());
-  node->free_since = turn.mono();
-  state_->devices_returned.push_back(node);
-  state_->capacity_changed = true;
-}
-
 bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.AllReturned()) return false;
@@ -251,6 +227,16 @@ bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
   }
   Finish(turn, run);
   return true;
+}
+
+void Gangs::FencePassed(Turn& turn, Run* run) {
+  fences_.Pass(turn, run);
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+  fences_.Recalled(turn, run, lost, by);
+  FinishIfReturned(turn, run);
 }
 
 void Gangs::WordOver(Turn& turn, Run* run) {

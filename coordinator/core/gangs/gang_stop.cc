@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/state/holdings.h"
 #include "coordinator/core/values/cluster_options.h"
 
 namespace hpc::coordinator {
@@ -10,10 +11,6 @@ namespace {
 
 // Devices that have not come back this long after the grace are reported.
 constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
-
-// A node that could not prepare or start a run is the last choice for this long: a disk that is
-// full or hangs rarely recovers within a second.
-constexpr absl::Duration kUnable = absl::Minutes(5);
 
 // Devices may stay taken this long after every rank has exited. A supervisor has killed the
 // processes that were left behind by then. If it has not, it is told to.
@@ -73,7 +70,7 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   for (Member& m : attempt.members) {
     if (m.placement.returned) continue;
     if (!m.Reached(MemberStage::kToldToPrepare)) {  // it has never heard of the attempt
-      GiveBack(turn, run, &m);
+      GiveBack(turn, state_, run, &m);
     } else {
       RepeatStop(turn, *run, m);
     }
@@ -124,11 +121,11 @@ void Gangs::Hasten(Turn& turn, Run* run, absl::Duration grace) {
 }
 
 void Gangs::StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Duration grace) {
-  for (Run* run : RunsOn(node)) StopFor(turn, run, cause, grace);
+  for (Run* run : RunsOn(state_, node)) StopFor(turn, run, cause, grace);
 }
 
 void Gangs::HastenAllOn(Turn& turn, const Node& node, absl::Duration grace) {
-  for (Run* run : RunsOn(node)) {
+  for (Run* run : RunsOn(state_, node)) {
     if (run->attempt->stopping()) Hasten(turn, run, grace);
   }
 }
@@ -150,9 +147,10 @@ void Gangs::PhaseOver(Turn& turn, Run* run) {
                        " did not start its ranks within ", HumanDuration(options.start_timeout));
       for (const Member& m : attempt.members) {
         if (m.Reached(MemberStage::kStarted)) continue;
-        WorkElsewhere(turn, m.placement.node,
-                      absl::StrCat("did not start the ranks of run ", run->id(), " within ",
-                                   HumanDuration(options.start_timeout)));
+        state_->nodes.Find(m.placement.node)
+            ->MakeUnable(turn.mono(),
+                         absl::StrCat("did not start the ranks of run ", run->id(), " within ",
+                                      HumanDuration(options.start_timeout)));
       }
       return Stop(turn, run, order);
     case AttemptState::kRunning:
@@ -180,19 +178,13 @@ void Gangs::LeaveUnstarted(Turn& turn, Run* run) {
     if (m.Reached(MemberStage::kPrepared) || m.placement.returned) continue;
     const std::string& node = m.placement.node;
     if (state_->nodes.Find(node)->connected()) {
-      WorkElsewhere(turn, node,
-                    absl::StrCat("has not prepared run ", run->id(), " within ",
-                                 HumanDuration(turn.mono() - attempt.began)));
+      state_->nodes.Find(node)->MakeUnable(
+          turn.mono(), absl::StrCat("has not prepared run ", run->id(), " within ",
+                                    HumanDuration(turn.mono() - attempt.began)));
     }
-    GiveBack(turn, run, &m);
+    GiveBack(turn, state_, run, &m);
   }
   FinishIfReturned(turn, run);
-}
-
-void Gangs::WorkElsewhere(const Turn& turn, const std::string& name, const std::string& why) {
-  Node* const node = state_->nodes.Find(name);
-  node->unable_until = turn.mono() + kUnable;
-  node->unable_why = why;
 }
 
 void Gangs::Watch(Run* run) {

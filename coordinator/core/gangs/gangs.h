@@ -1,27 +1,25 @@
 // The life of attempts. A gang starts together or not at all. The first failure ends all of it, and
 // it is over when every node has returned its devices.
 //
-// gang_start.cc: from placement to running.
-// gang_stop.cc:  telling ranks to end.
-// gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
-// gang_fence.cc: when ranks on nodes that are gone have ended.
-// Why an attempt ends is gathered and judged in verdicts.h.
+// gang_starter.h: from placement to running.
+// gang_stop.cc:   telling ranks to end.
+// gang_end.cc:    what ranks and nodes report about their end, and what follows for the run.
+// fences.h:       when ranks on nodes that are gone have ended.
+// verdicts.h:     why an attempt ends.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "coordinator/core/gangs/fences.h"
 #include "coordinator/core/gangs/run_ledger.h"
 #include "coordinator/core/gangs/verdicts.h"
-#include "coordinator/core/policy/node_choice.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/records.h"
 #include "protocol/held_attempt.h"
-#include "protocol/prepare.h"
 
 namespace hpc::coordinator {
 
@@ -36,23 +34,11 @@ struct StopOrder {
 
 class Gangs {
  public:
-  Gangs(State* state, RunLedger* ledger) : state_(state), ledger_(ledger), verdicts_(state) {}
+  Gangs(State* state, RunLedger* ledger)
+      : state_(state), ledger_(ledger), verdicts_(state), fences_(state) {}
 
   Verdicts& verdicts() { return verdicts_; }
-
-  // ---- start
-  // A node of the gang: its place in the table, and its share.
-  struct Seat {
-    Node* node;
-    std::vector<int32_t> devices;
-    int32_t ranks;
-  };
-  // Makes the run's next attempt. It is prepared at once if all of its nodes are on. Otherwise it
-  // is prepared as soon as NodeReady has been called for those that were not.
-  void Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& reason);
-  void NodeReady(Turn& turn, const Node& node);
-  void Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepared& report);
-  void Started(Turn& turn, Run* run, Member* member, const std::vector<protocol::HeldRank>& ranks);
+  Fences& fences() { return fences_; }
 
   // ---- stop
   // Stops every rank of the run's attempt, within the order's grace or the run's own, whichever is
@@ -103,21 +89,6 @@ class Gangs {
 
   // The node `by` was told to recall the ranks of `lost`, and found that none is left there.
   void Recalled(Turn& turn, Run* run, Member* lost, const std::string& by);
-  // The node `by` could not recall them: another node of the gang tries.
-  void NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by);
-
-  // ---- silence
-  // The attempt is a witnessed one. From now on, silence of its nodes is watched.
-  void WatchSilence(const Attempt& attempt);
-  // The node has been silent for so long that it may be time to doubt that it is there.
-  void LookAtSilence(Turn& turn, Node* node);
-  // Asks the other nodes of the node's witnessed attempts not to vouch for them for a while.
-  void Doubt(Turn& turn, Node* node);
-  // The member has promised not to vouch. The length of the promise is counted from `asked`, when
-  // it was asked for it.
-  void Doubted(Turn& turn, Run* run, Member* member, MonoTime asked);
-  // Forgets the node's promises: its worker may be another process than the one that gave them.
-  void ForgetPromises(const Node& node);
 
   // ---- time
   // The present phase of the attempt has taken too long.
@@ -132,26 +103,14 @@ class Gangs {
   void Watch(Run* run);
 
  private:
-  void SendPrepare(Turn& turn, Run* run);
-  bool CanBeWitnessed(const Run& run) const;
-  void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // Nodes of a stopping attempt that are still preparing have none of its ranks, whatever delays
   // them. Gives them back without waiting for them.
   void LeaveUnstarted(Turn& turn, Run* run);
-  // Makes the node the last choice for a while.
-  void WorkElsewhere(const Turn& turn, const std::string& name, const std::string& why);
   // Leaves a stopping attempt no more than `grace` from now.
   void Hasten(Turn& turn, Run* run, absl::Duration grace);
-  // Asks another node of the gang to end what is left on the node of `lost`: the next one after the
-  // node that was asked before.
-  void Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grace);
-  // Computes when the ranks of each lost node have ended.
-  void ArmFence(Run* run);
-  MonoTime HeardOf(const Member& member) const;
-  void GiveBack(Turn& turn, Run* run, Member* member);
   // Ends the attempt, and returns true, if every node has returned its devices and the verdict is
   // final.
   bool FinishIfReturned(Turn& turn, Run* run);
@@ -159,11 +118,11 @@ class Gangs {
   // Every rank has exited 0. If devices do not come back now, something that was left behind holds
   // them.
   void WatchLinger(Turn& turn, Run* run);
-  std::vector<Run*> RunsOn(const Node& node);
 
   State* state_;
   RunLedger* ledger_;
   Verdicts verdicts_;
+  Fences fences_;
 };
 
 }  // namespace hpc::coordinator

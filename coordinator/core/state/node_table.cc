@@ -6,12 +6,24 @@
 #include "common/text.h"
 
 namespace hpc::coordinator {
+namespace {
+
+// A node that could not prepare or start a run is the last choice for this long: a disk that is
+// full or hangs rarely recovers within a second.
+constexpr absl::Duration kUnable = absl::Minutes(5);
+
+}  // namespace
 
 bool Node::CanWake() const {
   if (record.inventory.can_wake_by_hook) return true;
   const auto& interfaces = record.inventory.interfaces;
   return std::any_of(interfaces.begin(), interfaces.end(),
                      [](const protocol::NetworkInterface& i) { return !i.mac.empty(); });
+}
+
+void Node::MakeUnable(MonoTime now, const std::string& why) {
+  unable_until = now + kUnable;
+  unable_why = why;
 }
 
 bool Node::ReadyForWork() const {

@@ -97,6 +97,7 @@ struct Node {
   // other nodes if they can.
   MonoTime unable_until{};
   std::string unable_why;
+  void MakeUnable(MonoTime now, const std::string& why);
 
   // Power, beyond its state in the record.
   int32_t wake_packets = 0;  // sent during this wake-up

@@ -1,10 +1,12 @@
+#include "coordinator/core/gangs/fences.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/policy/fence.h"
+#include "coordinator/core/state/holdings.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -14,7 +16,7 @@ constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 }  // namespace
 
-void Gangs::ArmFence(Run* run) {
+void Fences::Arm(Run* run) {
   const Attempt& attempt = *run->attempt;
   const FenceTimes times(state_->options.lease);
   MonoTime next = MonoTime::Infinite();
@@ -29,15 +31,15 @@ void Gangs::ArmFence(Run* run) {
 
 // A node that said that it goes may still be heard afterwards, and that counts. But a worker that
 // does not know of the attempt prolongs nothing, however long it is heard.
-MonoTime Gangs::HeardOf(const Member& member) const {
+MonoTime Fences::HeardOf(const Member& member) const {
   if (member.disowned()) return member.lost_at;
   return std::max(member.lost_at, state_->nodes.Find(member.placement.node)->lease.heard());
 }
 
-void Gangs::FencePassed(Turn& turn, Run* run) {
+void Fences::Pass(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   const FenceTimes times(state_->options.lease);
-  ArmFence(run);
+  Arm(run);
   for (Member& m : attempt.members) {
     if (!m.lost() || m.placement.returned || turn.mono() < m.fence) continue;
     const Fenced by = DeadBy(times, attempt, m, HeardOf(m));
@@ -52,15 +54,14 @@ void Gangs::FencePassed(Turn& turn, Run* run) {
                      : m.disowned() ? ": its ranks have stopped by themselves by now"
                                     : ": its worker has stopped its ranks by now"),
         Severity::kWarning);
-    GiveBack(turn, run, &m);
+    GiveBack(turn, state_, run, &m);
   }
-  ArmFence(run);
-  FinishIfReturned(turn, run);
+  Arm(run);
 }
 
 // ------------------------------------------------------------------------------------- recall
 
-void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grace) {
+void Fences::AskForRecall(Turn& turn, const Run& run, Member* lost, absl::Duration grace) {
   if (lost->recall.port == 0 || lost->placement.returned) return;
   const Member* const before = run.attempt->FindMember(lost->recall_by);
   for (const Member& m : run.attempt->members) {
@@ -74,24 +75,23 @@ void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grac
   }
 }
 
-void Gangs::NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+void Fences::NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
   if (!lost->lost() || lost->recall_by != by) return;
-  Recall(turn, *run, lost, run->attempt->stop_grace);
+  AskForRecall(turn, *run, lost, run->attempt->stop_grace);
 }
 
-void Gangs::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+void Fences::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
   if (!lost->lost() || lost->placement.returned) return;
   turn.Event(event::kAttemptFenced, About(run->attempt->ref(), lost->placement.node),
              absl::StrCat("its supervisor on ", lost->placement.node,
                           " has ended its ranks, as it was asked to by ", by));
-  GiveBack(turn, run, lost);
-  ArmFence(run);
-  FinishIfReturned(turn, run);
+  GiveBack(turn, state_, run, lost);
+  Arm(run);
 }
 
 // ------------------------------------------------------------------------------------- doubts
 
-void Gangs::WatchSilence(const Attempt& attempt) {
+void Fences::WatchSilence(const Attempt& attempt) {
   const FenceTimes times(state_->options.lease);
   for (const Member& m : attempt.members) {
     Node* node = state_->nodes.Find(m.placement.node);
@@ -100,7 +100,7 @@ void Gangs::WatchSilence(const Attempt& attempt) {
   }
 }
 
-void Gangs::LookAtSilence(Turn& turn, Node* node) {
+void Fences::LookAtSilence(Turn& turn, Node* node) {
   const FenceTimes times(state_->options.lease);
   const bool stood_still = turn.mono() >= node->doubt_at + kStandstill;
   MonoTime next = node->lease.due() + times.doubt_after;
@@ -110,7 +110,7 @@ void Gangs::LookAtSilence(Turn& turn, Node* node) {
     Doubt(turn, node);
     next = turn.mono() + times.promise / 3;
   }
-  const std::vector<Run*> runs = RunsOn(*node);
+  const std::vector<Run*> runs = RunsOn(state_, *node);
   const bool watched =
       std::any_of(runs.begin(), runs.end(), [](const Run* run) { return run->attempt->witnessed; });
   if (!watched) return state_->timers.Stop(Alarm::kDoubt, node->number);
@@ -118,9 +118,9 @@ void Gangs::LookAtSilence(Turn& turn, Node* node) {
   state_->timers.Set(Alarm::kDoubt, node->number, next);
 }
 
-void Gangs::Doubt(Turn& turn, Node* node) {
+void Fences::Doubt(Turn& turn, Node* node) {
   const absl::Duration span = FenceTimes(state_->options.lease).promise;
-  for (Run* run : RunsOn(*node)) {
+  for (Run* run : RunsOn(state_, *node)) {
     Attempt& attempt = *run->attempt;
     if (!attempt.witnessed) continue;
     for (const Member& m : attempt.members) {
@@ -132,18 +132,18 @@ void Gangs::Doubt(Turn& turn, Node* node) {
   }
 }
 
-void Gangs::Doubted(Turn& turn, Run* run, Member* member, MonoTime asked) {
+void Fences::Doubted(Turn& turn, Run* run, Member* member, MonoTime asked) {
   const absl::Duration span = FenceTimes(state_->options.lease).promise;
   TakePromise(turn.mono(), std::min(asked, turn.mono()) + span, member);
-  ArmFence(run);
+  Arm(run);
 }
 
-void Gangs::ForgetPromises(const Node& node) {
-  for (Run* run : RunsOn(node)) {
+void Fences::ForgetPromises(const Node& node) {
+  for (Run* run : RunsOn(state_, node)) {
     Member* member = run->attempt->FindMember(node.name());
     member->silent_since = MonoTime::Infinite();
     member->silent_until = {};
-    ArmFence(run);
+    Arm(run);
   }
 }
 

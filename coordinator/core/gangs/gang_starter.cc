@@ -1,11 +1,13 @@
+#include "coordinator/core/gangs/gang_starter.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/text.h"
-#include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/rendezvous.h"
+#include "coordinator/core/state/holdings.h"
 #include "coordinator/core/values/exit_codes.h"
 
 namespace hpc::coordinator {
@@ -52,14 +54,14 @@ std::vector<protocol::Peer> PeersOf(const Attempt& attempt) {
 }
 
 std::unique_ptr<Attempt> MakeAttempt(const Turn& turn, AttemptRef ref,
-                                     const std::vector<Gangs::Seat>& seats) {
+                                     const std::vector<Seat>& seats) {
   auto attempt = std::make_unique<Attempt>();
   attempt->record.ref = ref;
   attempt->record.created_at = turn.wall();
   attempt->began = turn.mono();
   attempt->running_since = turn.mono();
   int32_t next_rank = 0;
-  for (const Gangs::Seat& seat : seats) {
+  for (const Seat& seat : seats) {
     Member member;
     member.placement.ref = ref;
     member.placement.node = seat.node->name();
@@ -78,9 +80,9 @@ std::unique_ptr<Attempt> MakeAttempt(const Turn& turn, AttemptRef ref,
 
 // A run that has run goes on elsewhere, and none of its nodes comes along. The folder for its
 // checkpoints is one of each node, unless the user has named another.
-std::string LeftBehind(const Run& run, const std::vector<Gangs::Seat>& seats) {
+std::string LeftBehind(const Run& run, const std::vector<Seat>& seats) {
   const std::vector<std::string>& last = run.last_nodes;
-  const bool stays = std::any_of(seats.begin(), seats.end(), [&](const Gangs::Seat& seat) {
+  const bool stays = std::any_of(seats.begin(), seats.end(), [&](const Seat& seat) {
     return std::find(last.begin(), last.end(), seat.node->name()) != last.end();
   });
   if (last.empty() || stays || run.record.started_at == absl::InfinitePast()) return "";
@@ -89,7 +91,8 @@ std::string LeftBehind(const Run& run, const std::vector<Gangs::Seat>& seats) {
 
 }  // namespace
 
-void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& chosen) {
+void GangStarter::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats,
+                        const std::string& chosen) {
   const std::string reason = chosen + LeftBehind(*run, seats);
   run->record.attempts = std::max(run->record.attempts, run->taken_attempt) + 1;
   const AttemptRef ref{run->id(), run->record.attempts};
@@ -114,8 +117,8 @@ void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const st
   if (all_on) SendPrepare(turn, run);
 }
 
-void Gangs::NodeReady(Turn& turn, const Node& node) {
-  for (Run* run : RunsOn(node)) {
+void GangStarter::NodeReady(Turn& turn, const Node& node) {
+  for (Run* run : RunsOn(state_, node)) {
     Attempt& attempt = *run->attempt;
     if (attempt.record.state != AttemptState::kWaking) continue;
     bool all_on = true;
@@ -135,7 +138,7 @@ void Gangs::NodeReady(Turn& turn, const Node& node) {
   }
 }
 
-void Gangs::SendPrepare(Turn& turn, Run* run) {
+void GangStarter::SendPrepare(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   const RunRequest& request = run->request();
   for (Member& m : attempt.members) {
@@ -161,7 +164,7 @@ void Gangs::SendPrepare(Turn& turn, Run* run) {
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.prepare_timeout);
 }
 
-void Gangs::Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepared& report) {
+void GangStarter::Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepared& report) {
   Attempt& attempt = *run->attempt;
   if (!report.status.ok()) {
     const std::string& node = member->placement.node;
@@ -178,11 +181,12 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepa
       order.outcome = AttemptOutcome::kRefused;
       order.exit_code = RefusalCode(report.status);
     } else {
-      WorkElsewhere(turn, node, absl::StrCat("could not prepare run ", run->id(), ": ", why));
+      state_->nodes.Find(node)->MakeUnable(
+          turn.mono(), absl::StrCat("could not prepare run ", run->id(), ": ", why));
     }
     // A node that refuses has taken no devices.
-    GiveBack(turn, run, member);
-    Stop(turn, run, order);
+    GiveBack(turn, state_, run, member);
+    gangs_->Stop(turn, run, order);
     return;
   }
   if (attempt.record.state != AttemptState::kPreparing || member->Reached(MemberStage::kPrepared))
@@ -197,7 +201,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepa
 }
 
 // Only where a worker serves the store can nodes vouch for one another: that is where they do it.
-bool Gangs::CanBeWitnessed(const Run& run) const {
+bool GangStarter::CanBeWitnessed(const Run& run) const {
   const Attempt& attempt = *run.attempt;
   return attempt.members.size() > 1 && run.request().mode != protocol::LaunchMode::kPerNode &&
          attempt.record.store_host == protocol::StoreHost::kWorker &&
@@ -206,13 +210,13 @@ bool Gangs::CanBeWitnessed(const Run& run) const {
          });
 }
 
-void Gangs::SendStart(Turn& turn, Run* run) {
+void GangStarter::SendStart(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   const Member& first = attempt.members.front();
   if (first.store_port == 0) {
     const std::string why =
         absl::StrCat(first.placement.node, " has not said on which port the rendezvous store is");
-    return Stop(turn, run, {AttemptOutcome::kStartFailed, why, run->request().stop_grace});
+    return gangs_->Stop(turn, run, {AttemptOutcome::kStartFailed, why, run->request().stop_grace});
   }
   attempt.record.store_host = DecideStoreHost(attempt, run->request().store_host);
   attempt.record.master_addr =
@@ -236,12 +240,12 @@ void Gangs::SendStart(Turn& turn, Run* run) {
               protocol::Start{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
                               attempt.record.store_host, attempt.witnessed});
   }
-  if (attempt.witnessed) WatchSilence(attempt);
+  if (attempt.witnessed) gangs_->fences().WatchSilence(attempt);
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.start_timeout);
 }
 
-void Gangs::Started(Turn& turn, Run* run, Member* member,
-                    const std::vector<protocol::HeldRank>& ranks) {
+void GangStarter::Started(Turn& turn, Run* run, Member* member,
+                          const std::vector<protocol::HeldRank>& ranks) {
   Attempt& attempt = *run->attempt;
   for (const protocol::HeldRank& started : ranks) {
     if (started.rank < 0 || started.rank >= attempt.record.world_size) continue;
@@ -267,7 +271,7 @@ void Gangs::Started(Turn& turn, Run* run, Member* member,
       event::kRunStarted, About(attempt.ref()),
       absl::StrCat(Count(attempt.record.world_size, "rank"), " on ", JoinWords(attempt.NodeNames()),
                    ", ", HumanDuration(turn.mono() - attempt.began), " after it was placed"));
-  Watch(run);
+  gangs_->Watch(run);
   WatchRendezvous(turn, state_, run);
   // Nodes may have come while the run was being started.
   state_->timers.Set(Alarm::kGrow, run->id(), turn.mono());
