@@ -19,6 +19,9 @@ struct RankExit {
   std::string traceback;    // Python's, from the error file; may be empty
   // The program catches SIGTERM. So it may have answered one, however it ended.
   bool catches_sigterm = false;
+  // How long before its end a rank that failed wrote its traceback: Python may have much to do
+  // between the two. Zero: not known.
+  absl::Duration words_before_end = {};
 
   bool operator==(const RankExit&) const = default;
 };

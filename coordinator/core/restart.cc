@@ -71,6 +71,8 @@ void RestoreCauses(const RunRequest& request, Now now, Attempt* attempt) {
     const RankRecord& rank = attempt->ranks[i];
     const bool by_itself = rank.exit.has_value() && !rank.exit->after_stop;
     if (by_itself && !SucceededByItself(*rank.exit)) failed[i] = &rank;
+    if (!rank.exit) continue;
+    if (const std::string said = SpokenOf(rank); !said.empty()) attempt->causes.LearnSpokenOf(said);
   }
   const auto add_failure = [&](const RankRecord* rank) {
     if (rank == nullptr) return;

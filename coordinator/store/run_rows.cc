@@ -274,7 +274,7 @@ PlacementRecord ReadPlacement(Row& row) {
 constexpr Table kRanks = {
     "ranks", "run, attempt, rank",
     "local_rank, node, devices, pid, started_at, ended_at, exit_code, signal, after_stop, "
-    "message, traceback, ended_from, catches_sigterm"};
+    "message, traceback, ended_from, catches_sigterm, words_before_end"};
 
 void Bind(const RankRecord& rank, Statement& to) {
   static const protocol::RankExit& none = *new protocol::RankExit;
@@ -292,7 +292,7 @@ void Bind(const RankRecord& rank, Statement& to) {
       .OptionalInt32(exit.signal);
   rank.exit.has_value() ? to.Int(exit.after_stop) : to.Null();
   to.Text(exit.message).Text(exit.traceback).Time(rank.ended_from);
-  to.Int(exit.catches_sigterm);
+  to.Int(exit.catches_sigterm).Int(absl::ToInt64Microseconds(exit.words_before_end));
 }
 
 RankRecord ReadRank(Row& row) {
@@ -316,7 +316,10 @@ RankRecord ReadRank(Row& row) {
   if (ended) rank.exit = std::move(exit);
   rank.ended_from = row.Time(absl::InfinitePast());
   const bool catches_sigterm = row.Bool();
-  if (rank.exit) rank.exit->catches_sigterm = catches_sigterm;
+  const absl::Duration words_before_end = absl::Microseconds(row.Int());
+  if (!rank.exit) return rank;
+  rank.exit->catches_sigterm = catches_sigterm;
+  rank.exit->words_before_end = words_before_end;
   return rank;
 }
 

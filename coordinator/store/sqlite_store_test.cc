@@ -146,7 +146,8 @@ TEST_F(SqliteStoreTest, KeepsEveryMemberOfAttemptPlacementRankAndNode) {
   exited.exit =
       protocol::RankExit{.exit_code = 1, .after_stop = false, .message = "boom", .traceback = "T"};
   RankRecord killed = MakeRank(first, 1, "pc2");
-  killed.exit = protocol::RankExit{.signal = 9, .after_stop = true};
+  killed.exit = protocol::RankExit{
+      .signal = 9, .after_stop = true, .words_before_end = absl::Milliseconds(1200)};
   RankRecord unknown = MakeRank(first, 2, "pc2");
   unknown.exit = protocol::RankExit{};
   const RankRecord running = MakeRank(second, 0, "pc1");

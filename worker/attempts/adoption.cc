@@ -80,9 +80,11 @@ class JournalReader {
   std::map<int32_t, AdoptedAttempt::Rank> ranks_;
 };
 
-void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
+void AddLastWords(const std::string& dir, absl::Time now, AdoptedAttempt* attempt) {
   for (AdoptedAttempt::Rank& rank : attempt->ranks) {
-    if (rank.exit) ExplainExit(dir, rank.rank, &*rank.exit);
+    if (!rank.exit) continue;
+    ExplainExit(dir, rank.rank, &*rank.exit);
+    if (!attempt->before_boot) DateWords(dir, rank.rank, now - rank.ago.ended, &*rank.exit);
   }
 }
 
@@ -180,13 +182,14 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     // Without a journal, the supervisor ended before it could begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.read_ns = BootTimeNs();
+    const absl::Time read_at = absl::Now();
     one.attempt = FromJournal(one.file, journal, one.read_ns);
     one.attempt.before_boot = BeganInAnotherBoot(one.dir);
     FinishWithoutSupervisor(journal, &one);
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && IsLost(*store, one.attempt.returned);
     one.attempt.witnessed = ReadWitnessRecord(dir).has_value();
-    AddLastWords(one.dir, &one.attempt);
+    AddLastWords(one.dir, read_at, &one.attempt);
     for (const SupervisorEvent& event : journal) {
       if (const auto* output = std::get_if<OutputGrown>(&event)) one.outputs.push_back(*output);
     }

@@ -89,4 +89,15 @@ void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExi
   }
 }
 
+void DateWords(const std::string& attempt_dir, int32_t rank, absl::Time ended_at,
+               protocol::RankExit* exit) {
+  if (exit->traceback.empty() || exit->after_stop) return;
+  absl::Time written = ForeignFileWritten(ErrorFile(attempt_dir, rank));
+  if (written == absl::InfinitePast()) {
+    written = ForeignFileWritten(OutputFile(attempt_dir, rank, true));
+  }
+  const absl::Duration before = ended_at - written;
+  if (before > absl::ZeroDuration() && before <= kLongestEnding) exit->words_before_end = before;
+}
+
 }  // namespace hpc::worker

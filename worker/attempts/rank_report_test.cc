@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "worker/attempts/rank_exit.h"
+#include "worker/supervisor_client/foreign_file.h"
 #include "worker/testing/temp_dir.h"
 
 namespace hpc::worker {
@@ -132,6 +133,23 @@ TEST_F(RankExitTest, AnExceptionThatWasThereBeforeTheStopIsReported) {
   EXPECT_EQ(ended(SIGSEGV, true).traceback, "");
   dir_.Append("rank-0.err", "retrying\n");
   EXPECT_EQ(ended(SIGTERM, true).traceback, "") << "it was caught";
+}
+
+TEST_F(RankExitTest, ATracebackIsDatedByItsFile) {
+  dir_.Append("rank-0.err", "Traceback (most recent call last):\nValueError: bad batch\n");
+  const absl::Time written = ForeignFileWritten(dir_.path() + "/rank-0.err");
+  const auto before = [&](absl::Duration end, protocol::RankExit exit) {
+    DateWords(dir_.path(), 0, written + end, &exit);
+    return exit.words_before_end;
+  };
+  protocol::RankExit exit{.exit_code = 1, .traceback = "Traceback ..."};
+  EXPECT_EQ(before(absl::Seconds(2), exit), absl::Seconds(2));
+  EXPECT_EQ(before(absl::Seconds(6), exit), absl::ZeroDuration()) << "it went on for a while";
+  EXPECT_EQ(before(absl::Seconds(-1), exit), absl::ZeroDuration()) << "the clock was set";
+  exit.traceback.clear();
+  EXPECT_EQ(before(absl::Seconds(2), exit), absl::ZeroDuration());
+  exit = {.signal = SIGTERM, .after_stop = true, .traceback = "Traceback ..."};
+  EXPECT_EQ(before(absl::Seconds(2), exit), absl::ZeroDuration()) << "that says nothing of its end";
 }
 
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {

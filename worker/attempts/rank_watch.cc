@@ -48,6 +48,7 @@ void RankWatch::Tell(int32_t rank) {
   loop_->Cancel(pending.timer);
   ExplainExit(dir_, rank, &pending.exit);
   const absl::Duration ended = EventAge(pending.at_ns, BootTimeNs());
+  DateWords(dir_, rank, loop_->clock().Get().wall - ended, &pending.exit);
   const absl::Duration ran =
       absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_[rank].at_ns);
   on_exit_(rank, pending.exit, {ended + ran, ended, absl::Nanoseconds(pending.within_ns)});

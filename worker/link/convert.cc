@@ -54,6 +54,7 @@ void Fill(const protocol::RankExit& exit, v1::RankExit* out) {
   out->set_message(ToValidUtf8(exit.message));
   out->set_traceback(ToValidUtf8(exit.traceback));
   out->set_catches_sigterm(exit.catches_sigterm);
+  out->set_words_before_end_us(absl::ToInt64Microseconds(exit.words_before_end));
 }
 
 // `out` is a HeldRank or a RankEnded.

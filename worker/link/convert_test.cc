@@ -109,9 +109,11 @@ TEST(ConvertTest, HowItsRanksAreRecalledIsToldAndHeardWhole) {
 TEST(ConvertTest, AgesAreExactToTheMicrosecond) {
   protocol::RankEnded ended{{1, 1}, 3, {}, {absl::Microseconds(5678), absl::Microseconds(1234)}};
   ended.exit.exit_code = 0;
+  ended.exit.words_before_end = absl::Microseconds(77);
   const v1::WorkerMessage message = ToProto(ended);
   EXPECT_EQ(message.rank_ended().started_ago_us(), 5678);
   EXPECT_EQ(message.rank_ended().ended_ago_us(), 1234);
+  EXPECT_EQ(message.rank_ended().exit().words_before_end_us(), 77);
   EXPECT_TRUE(message.rank_ended().exit().has_exit_code());
 }
 

@@ -41,4 +41,11 @@ int64_t ForeignFileSize(const std::string& path) {
   return fd.ok() && fstat(fd->get(), &info) == 0 ? info.st_size : 0;
 }
 
+absl::Time ForeignFileWritten(const std::string& path) {
+  const auto fd = OpenForeignFile(path);
+  struct stat info;
+  if (!fd.ok() || fstat(fd->get(), &info) != 0) return absl::InfinitePast();
+  return absl::TimeFromTimespec(info.st_mtim);
+}
+
 }  // namespace hpc::worker

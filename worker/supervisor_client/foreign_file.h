@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/unique_fd.h"
 
 namespace hpc::worker {
@@ -20,6 +21,9 @@ absl::StatusOr<std::string> ReadForeignFile(const std::string& path, size_t max_
 
 // 0: the file cannot be opened this way.
 int64_t ForeignFileSize(const std::string& path);
+
+// When it was last written to. InfinitePast: the file cannot be opened this way.
+absl::Time ForeignFileWritten(const std::string& path);
 
 }  // namespace hpc::worker
 

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/telling_line.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
 
@@ -79,16 +78,9 @@ void Verdicts::LearnFailure(Now now, Run* run, const RankRecord& rank, const Mom
 }
 
 void Verdicts::LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank) {
-  Attempt& attempt = *run->attempt;
-  if (!rank.exit->signal || rank.exit->traceback.empty()) return;
-  RankRecord failed = rank;
-  failed.exit = protocol::RankExit{.exit_code = 1, .message = rank.exit->message};
-  const Moment then = {{attempt.began, attempt.stopping_since}, std::nullopt};
-  Cause failure = FailureOf(failed, then, {});
-  if (failure.kind != CauseKind::kOwn) return;
-  failure.text = absl::StrCat("rank ", rank.rank, " on ", rank.node,
-                              " failed: ", TellingLine(rank.exit->message));
-  attempt.causes.Add(failure);
+  const std::string spoken_of = SpokenOf(rank);
+  if (spoken_of.empty()) return;
+  run->attempt->causes.LearnSpokenOf(spoken_of);
   JudgeAgain(turn, run);
 }
 
@@ -117,8 +109,8 @@ void Verdicts::ToldAgain(const Turn& turn, Run* run, const Member& member,
   const NodeClock& clock = state_->nodes.Find(node)->clock;
   for (const protocol::HeldRank& rank : held.ranks) {
     if (!rank.exit.has_value()) continue;
-    const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
-    attempt.causes.DateEnd(node, rank.rank, ended.there);
+    const Moment reaped = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
+    attempt.causes.DateEnd(node, rank.rank, FailedAt(*rank.exit, reaped).there);
     // What ended after it was told to did so because of that.
     if (!rank.ago.apart || rank.exit->after_stop) continue;
     if (attempt.causes.empty() || attempt.stopped_before) continue;

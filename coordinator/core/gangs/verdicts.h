@@ -37,7 +37,7 @@ class Verdicts {
   // ---- what is heard
   // A rank has failed by itself.
   void LearnFailure(Now now, Run* run, const RankRecord& rank, const Moment& ended);
-  // The stop may have ended a rank that had failed before, as its last words say.
+  // The stop may have ended a rank that had failed before, as its last words say (kPerhaps).
   void LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank);
   // Before the rank failed, its node had not heard others of its gang for a while. Does nothing
   // where a stop explains that.

@@ -26,10 +26,10 @@ void Causes::AddOnce(Cause cause) {
 }
 
 void Causes::DateEnd(const std::string& node, int32_t rank,
-                     const std::optional<NodeWindow>& reaped) {
+                     const std::optional<NodeWindow>& failed) {
   for (Cause& cause : heard_) {
-    if (cause.there || !reaped || cause.node != node || cause.rank != rank) continue;
-    cause.there = NodeWindow{reaped->earliest - kTeardown, reaped->latest, reaped->era};
+    if (cause.there || cause.node != node || cause.rank != rank) continue;
+    cause.there = failed;
   }
 }
 
@@ -63,6 +63,7 @@ std::vector<Cause> Causes::UpToLastOther() const {
 
 std::string Causes::Reason() const {
   const Cause& deciding = Deciding();
+  if (deciding.kind == CauseKind::kOfPeer && !spoken_of_.empty()) return spoken_of_;
   std::vector<Cause> before(heard_.data(), &deciding);
   before.erase(std::remove_if(before.begin(), before.end(),
                               [](const Cause& cause) { return !IsFailure(cause); }),

@@ -27,8 +27,14 @@ class Causes {
   void Learn(const Cause& cause);
   // A coordinator that is started again does not know what the clocks of the nodes showed. A node
   // has told again, at a time that is known, that a rank ended, or why it ended ranks by itself.
-  void DateEnd(const std::string& node, int32_t rank, const std::optional<NodeWindow>& reaped);
+  void DateEnd(const std::string& node, int32_t rank, const std::optional<NodeWindow>& failed);
   void DateHalt(const Cause& halt);
+  // A rank that was told to end had spoken of an exception before. It may have failed of that, and
+  // the others may complain about it; or it had caught the exception long ago. So this decides
+  // nothing, and stands for what complaints about a peer say.
+  void LearnSpokenOf(const std::string& text) {
+    if (spoken_of_.empty()) spoken_of_ = text;
+  }
   // Removes the guess that the owner's wish ended the ranks on the node, which had ended without
   // it. A cause that is the only one stays.
   void Withdraw(const std::string& node);
@@ -59,6 +65,7 @@ class Causes {
 
  private:
   std::vector<Cause> heard_;  // in the order in which they were heard
+  std::string spoken_of_;
 };
 
 }  // namespace hpc::coordinator

@@ -36,6 +36,32 @@ TEST_F(ApartTest, NorIsWhatFailsThereInWordsOfItsOwn) {
   EXPECT_EQ(Paid(), 0);
 }
 
+TEST_F(ApartTest, SoIsWhatTakesAWhileToEndAfterItsTraceback) {
+  protocol::RankAges ago{absl::Seconds(30), absl::ZeroDuration()};
+  ago.apart = protocol::Apart{absl::Seconds(3.5), absl::Seconds(1)};
+  const auto fails = [&](absl::Duration words_before_end) {
+    return c.Exit(run, 0,
+                  {.exit_code = 1,
+                   .message = "my trainer: worker 1 went away",
+                   .words_before_end = words_before_end},
+                  ago);
+  };
+  ASSERT_OK(fails(absl::Seconds(1.2)));
+  EXPECT_EQ(Paid(), 0);
+}
+
+TEST_F(ApartTest, WhatARankHadSpokenOfBeforeTheStopMayHaveBeenCaught) {
+  Fails(kComplaint, absl::Seconds(2.5));
+  c.Pass(absl::Seconds(1));
+  ASSERT_OK(c.Exit(run, 1,
+                   {.signal = 15,
+                    .after_stop = true,
+                    .message = "ValueError: could not upload, trying again",
+                    .traceback = "Traceback ..."}));
+  EXPECT_THAT(c.attempt(run).reason, HasSubstr("did not hear all others"));
+  EXPECT_EQ(Paid(), 0);
+}
+
 TEST_F(ApartTest, TheErrorThatThePeersComplainOfIs) {
   Fails(kComplaint, absl::Seconds(2.5));
   ASSERT_OK(c.Exit(run, 1, {.exit_code = 1, .message = "ValueError: bad shape"}));

@@ -26,6 +26,8 @@ constexpr std::array kWordsOfPeers = {
     "no route",   "unavailable", "other rank",  "eoferror"};
 
 constexpr int32_t kTerminatedCode = 128 + 15;  // SIGTERM
+// SIGILL, SIGBUS, SIGFPE and SIGSEGV, as a shell shows them.
+constexpr std::array kCrashCodes = {128 + 4, 128 + 7, 128 + 8, 128 + 11};
 
 bool SpeaksOfPeer(absl::string_view line) {
   const std::string words = absl::AsciiStrToLower(line);
@@ -60,8 +62,11 @@ bool MayComeOfAnswer(const Cause& failure, const Cause& other) {
 bool MayFollow(const Cause& first, const Cause& other) {
   if (MayComeOfAnswer(first, other)) return true;
   if (Standing(other) >= Standing(first)) return false;
-  const bool waits_for_word = first.kind == CauseKind::kOfPeer ||
-                              (first.kind == CauseKind::kSilent && other.kind == CauseKind::kAsked);
+  const bool crash =
+      std::find(kCrashCodes.begin(), kCrashCodes.end(), first.exit_code) != kCrashCodes.end();
+  const bool silent = first.kind == CauseKind::kSilent && !crash;
+  const bool waits_for_word =
+      first.kind == CauseKind::kOfPeer || (silent && other.kind == CauseKind::kAsked);
   const absl::Duration patience = waits_for_word ? kWordOfPeer : absl::ZeroDuration();
   return other.when.earliest <= first.when.latest + patience;
 }
@@ -128,6 +133,16 @@ bool ComesBefore(const Cause& failure, const Window& when, const Cause& other) {
 
 }  // namespace
 
+Moment FailedAt(const protocol::RankExit& exit, const Moment& reaped) {
+  const absl::Duration words = exit.words_before_end;
+  Moment failed = reaped;
+  failed.when = {reaped.when.earliest - words - kTeardown, reaped.when.latest - words};
+  if (!failed.there) return failed;
+  failed.there->earliest -= words + kTeardown;
+  failed.there->latest -= words;
+  return failed;
+}
+
 CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits) {
   const bool asked =
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
@@ -144,9 +159,9 @@ Cause FailureOf(const RankRecord& rank, const Moment& reaped,
   Cause cause;
   cause.kind = KindOfFailure(*rank.exit, retry_exits);
   cause.outcome = AttemptOutcome::kProgramFailed;
-  cause.when = {reaped.when.earliest - kTeardown, reaped.when.latest};
-  cause.there = reaped.there;
-  if (cause.there) cause.there->earliest -= kTeardown;
+  const Moment failed = FailedAt(*rank.exit, reaped);
+  cause.when = failed.when;
+  cause.there = failed.there;
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
   if (cause.kind == CauseKind::kKilled) cause.text += WhoKills(rank.node);
@@ -156,6 +171,14 @@ Cause FailureOf(const RankRecord& rank, const Moment& reaped,
   cause.may_answer_sigterm =
       cause.kind != CauseKind::kAsked && protocol::MayAnswerSigterm(*rank.exit);
   return cause;
+}
+
+std::string SpokenOf(const RankRecord& rank) {
+  const protocol::RankExit& exit = *rank.exit;
+  if (!exit.after_stop || !exit.signal || exit.traceback.empty()) return "";
+  const absl::string_view line = TellingLine(exit.message);
+  if (line.empty() || SpeaksOfPeer(line)) return "";
+  return absl::StrCat("rank ", rank.rank, " on ", rank.node, " failed: ", line);
 }
 
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,

@@ -41,20 +41,26 @@ struct Cause {
   bool operator==(const Cause&) const = default;
 };
 
-// A process may have closed its connections up to this long before it was reaped: the kernel needs
-// time to clear away what a process leaves.
+// A process may have closed its connections up to this long before it was reaped, or had spoken
+// last: the kernel needs time to clear away what a process leaves.
 inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
 
 // Whether the cause is the failure of a rank.
 inline bool IsFailure(const Cause& cause) { return IsFailure(cause.kind); }
 
+// When the rank failed whose end was seen then: when it wrote its traceback, if that is known.
+Moment FailedAt(const protocol::RankExit& exit, const Moment& reaped);
+
 // The kind of failure of a rank that was not told to end.
 CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits);
 
 // The cause for a rank that failed without having been told to end. The rank must have an exit.
-// `reaped` is when its end was seen; it may have failed up to kTeardown earlier.
+// `reaped` is when its end was seen.
 Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits);
+// A rank that was told to end may have failed before: the last that it said is an exception which
+// is none of a peer's. Returns that in words, or "".
+std::string SpokenOf(const RankRecord& rank);
 // The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
                    const std::string& text);
@@ -66,8 +72,9 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 // 1. Among failures of ranks the earliest counts. If two cannot be put in order, a failure that
 //    asks for a restart comes before others, and a complaint about a peer comes last. Since a rank
 //    may close its connections before it ends, a complaint about a peer gives way to any other
-//    failure up to kWordOfPeer later. A failure without words gives way so only to one that asks
-//    for a restart, and to one on another node that SIGTERM ended, perhaps earlier.
+//    failure up to kWordOfPeer later. A failure without words, if it is no crash, gives way so only
+//    to one that asks for a restart, and to one on another node that SIGTERM ended, perhaps
+//    earlier.
 // 2. A failure decides only if it surely came before every other cause. A rank whose peers are
 //    taken away may fail in any way that its program likes: with a complaint about a peer, with an
 //    error of its own, or by a signal. Exceptions:

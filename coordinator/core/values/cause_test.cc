@@ -65,6 +65,18 @@ TEST(FailureOfTest, ASigkillThatNobodyHereSentIsExplained) {
   EXPECT_EQ(FailureOf(rank, now, {}).text, "rank 1 on pc2 was killed by SIGSEGV: step 12");
 }
 
+TEST(FailureOfTest, ARankFailedWhenItWroteItsTraceback) {
+  RankRecord rank;
+  rank.exit = protocol::RankExit{.exit_code = 1, .message = "ValueError: bad shape"};
+  const Moment reaped = {Window::Exactly(At(10)), NodeWindow{absl::Seconds(50), absl::Seconds(50)}};
+  EXPECT_EQ(FailureOf(rank, reaped, {}).when.latest, At(10)) << "it wrote none";
+  rank.exit->words_before_end = absl::Seconds(2);
+  const Cause failure = FailureOf(rank, reaped, {});
+  EXPECT_EQ(failure.when.earliest, At(8) - kTeardown);
+  EXPECT_EQ(failure.when.latest, At(8));
+  EXPECT_EQ(failure.there->latest, absl::Seconds(48));
+}
+
 TEST(DecidingTest, TheEarliestFailureCountsWhenItIsHeardLast) {
   EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 10, 10.1, "second"),
                      Failure(CauseKind::kOwn, 8, 8.1, "first")}),
@@ -89,6 +101,14 @@ TEST(DecidingTest, OfWhatCannotBeOrderedWhoAsksForARestartComesFirst) {
   EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 9.8, 10, "code 1"),
                      Failure(CauseKind::kAsked, 9.9, 11, "code 75")}),
             "code 75");
+}
+
+TEST(DecidingTest, ACrashDoesNotWaitForWhoAsksForARestartBecauseOfIt) {
+  Cause crash = Failure(CauseKind::kSilent, 9.9, 10, "SIGSEGV");
+  const Cause asks = Failure(CauseKind::kAsked, 10.5, 10.7, "code 75");
+  EXPECT_EQ(Decided({crash, asks}), "code 75") << "which a silent end does";
+  crash.exit_code = 139;
+  EXPECT_EQ(Decided({crash, asks}), "SIGSEGV");
 }
 
 TEST(DecidingTest, AQuickExitGivesWayToWhatMayHaveCausedIt) {

@@ -83,6 +83,14 @@ TEST(Workers, AnExitHasACodeOrASignal) {
   EXPECT_EQ(FromProto(exit).exit_code, std::nullopt);
 }
 
+TEST(Workers, AnExitDoesNotComeBeforeItsWords) {
+  v1::RankExit exit;
+  exit.set_words_before_end_us(77);
+  EXPECT_EQ(FromProto(exit).words_before_end, absl::Microseconds(77));
+  exit.set_words_before_end_us(-77);
+  EXPECT_EQ(FromProto(exit).words_before_end, absl::ZeroDuration());
+}
+
 TEST(Workers, MetricsKeepNan) {
   v1::MetricData data;
   data.add_points()->set_value(std::nan(""));

@@ -219,6 +219,7 @@ protocol::RankExit FromProto(const v1::RankExit& exit) {
   out.message = CleanText(exit.message(), kMaxExitText);
   out.traceback = CleanText(exit.traceback(), kMaxExitText);
   out.catches_sigterm = exit.catches_sigterm();
+  out.words_before_end = FromMicros(exit.words_before_end_us());
   return out;
 }
 

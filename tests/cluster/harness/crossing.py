@@ -81,7 +81,8 @@ class Crossing:
         self.witness = Witness(self.cluster.dir / "witness")
         self.run, self.client = self._start(
             "gang", *self._size(), "--stop-grace", "12s" if self._is("patient") else "3s",
-            "--env", token, "--max-restarts", self.restarts(), "--",
+            "--env", token, "--max-restarts", self.restarts(),
+            *(("--retry-exit", "75") if self._is("asks75") else ()), "--",
             "python3", ROOT / "tests/cluster/scripts/steps.py", self.witness.folder, 0.05,
             *(habit for habit in self.line.habits if habit not in ("fixed", "alone", "patient")))
 

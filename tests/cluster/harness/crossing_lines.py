@@ -239,8 +239,26 @@ def after_a_doubt():
         yield f"impatient hangs: part pc1 from pc2, 2.3, {end}"
 
 
+def slow_ends():
+    """Between an exception and the end of its rank, or long after it, much may happen."""
+    for cut in ("unplug pc2, 3, plug pc2", "part pc1 from pc2, 3, join pc1 to pc2"):
+        yield f"impatient hangs printed: {cut}"
+        yield f"impatient owns lingers: {cut}"
+    for cut in ("unplug pc2, 2.4, plug pc2", "part pc1 from pc2, 2.4, join pc1 to pc2"):
+        yield f"impatient in-own-words owns: {cut}"
+        yield f"impatient in-own-words owns tidies: {cut}"
+    for habits in ("tidies", "owns tidies", "silent", "asks75"):
+        yield f"{habits}: fail rank pc3 => costs 1"
+        yield f"{habits}: fail rank pc2, 1, unplug pc1, 3, plug pc1 => costs 1"
+    yield "asks75: crash rank pc2 => costs 1"
+    for fault in ("reclaim at pc2", "kill supervisor pc2", "unplug pc2, 4.6, plug pc2"):
+        yield f"silent: {fault}"
+        yield f"owns tidies: {fault}"
+
+
 def all_lines():
     """Each once, in an order that does not change."""
     return list(dict.fromkeys([
         *single_faults(), *crossed(), *asked(), *with_habits(), *promises_of_owner_and_power(),
-        *going_down(), *without_the_store(), *impatient(), *long_stops(), *after_a_doubt()]))
+        *going_down(), *without_the_store(), *impatient(), *long_stops(), *after_a_doubt(),
+        *slow_ends()]))

@@ -17,10 +17,17 @@ its own.
     sigwait0     a thread waits for SIGTERM, which is blocked, and ends the rank with 0
     owns         a rank that has lost a peer fails in words of its own
     crashes      a rank that has lost a peer dies of SIGSEGV
+    silent       a rank that has lost a peer ends with 1 and says nothing
+    asks75       a rank that has lost a peer asks for a restart 0.7 s later, with exit code 75
     impatient    a rank that hears nothing of a peer for 2 s gives up, in the words of gloo
+    in-own-words ... or in words of its own
+    tidies       after an exception a rank takes another second to end, as for a tracker's upload
+    lingers      after an exception a thread keeps the rank for half a minute
+    printed      rank 2 prints an exception when it starts, which it has caught
     store        a rank comes to the rendezvous store, and never needs it again
 """
 
+import atexit
 import os
 import re
 import select
@@ -30,6 +37,7 @@ import struct
 import sys
 import threading
 import time
+import traceback
 
 import hpc
 
@@ -158,7 +166,18 @@ def come_to_the_store():
 
 
 def fail(*_):
+    if "lingers" in sys.argv:
+        threading.Thread(target=time.sleep, args=(30,)).start()
+    if "tidies" in sys.argv:
+        atexit.register(time.sleep, 1)
     raise ValueError("no data for batch 7")
+
+
+def print_what_was_caught():
+    try:
+        raise ValueError("could not upload metrics, trying again later")
+    except ValueError:
+        traceback.print_exc()
 
 
 def wait_for_sigterm():
@@ -183,6 +202,11 @@ def answer_signals(habits):
 def lost_a_peer(habits):
     while "hangs" in habits:
         time.sleep(1)
+    if "asks75" in habits:
+        time.sleep(0.7)
+        os._exit(75)
+    if "silent" in habits:
+        os._exit(1)
     if "owns" in habits:
         fail()
     if "crashes" in habits:
@@ -194,6 +218,8 @@ def main():
     folder, period, habits = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
     answer_signals(habits)
     steps = Steps(folder)
+    if "printed" in habits and steps.rank == "2":
+        print_what_was_caught()
     store = come_to_the_store() if "store" in habits else None  # kept open
     bond = Bond(folder)
     step = first = steps.load()
@@ -208,6 +234,8 @@ def main():
         if not bond.holds(period) and not steps.done():
             lost_a_peer(habits)
         if "impatient" in habits and bond.silence() > 2 and not steps.done():
+            if "in-own-words" in habits:
+                fail()
             sys.exit("RuntimeError: [gloo] Timed out waiting 2000ms for recv operation to complete")
     del store
 
