@@ -10,6 +10,9 @@
 
 namespace hpc::protocol {
 
+// A program that wrote a traceback longer before its end than this did not end of it.
+inline constexpr absl::Duration kLongestEnding = absl::Seconds(5);
+
 // How a rank ended. Once it has ended, exactly one of exit_code and signal is set.
 struct RankExit {
   std::optional<int32_t> exit_code;

@@ -24,9 +24,6 @@ constexpr absl::string_view kCause =
 // Python prints these for exceptions that end nothing.
 constexpr absl::string_view kIgnored = "Exception ignored ";
 
-// torch's launcher ends with this when one of its processes has failed. It does not say why.
-constexpr absl::string_view kChildFailed = "ChildFailedError:";
-
 // The length of "[rank1]: " at the beginning of `line`; 0: it has none.
 size_t PrefixLength(absl::string_view line) {
   const size_t end = line.find("]:");

@@ -9,6 +9,9 @@
 
 namespace hpc::worker {
 
+// torch's launcher ends with this when one of its processes has failed. It does not say why.
+inline constexpr absl::string_view kChildFailed = "ChildFailedError:";
+
 // Finds the last traceback in `text`. If that is one of torch's launcher, which tells less, an
 // earlier one is preferred. Returns its exception, and the traceback from the first line to the end
 // of the exception's words. If one exception led to another, it begins with the first of them. Of a

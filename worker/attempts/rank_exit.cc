@@ -35,6 +35,13 @@ bool WasEnding(const protocol::RankExit& exit, absl::string_view said) {
   return absl::EndsWith(absl::StripTrailingAsciiWhitespace(said), last_line);
 }
 
+// torch's launcher ends with an exception of its own if one of its processes has failed, and says
+// before that which. What the process said itself stands before that line.
+absl::string_view BeforeLauncher(absl::string_view said) {
+  const size_t line = said.rfind("] failed (exitcode: ");
+  return line == absl::string_view::npos ? "" : said.substr(0, said.rfind('\n', line) + 1);
+}
+
 int64_t MemoryOfThisPcKb() { return sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024); }
 
 }  // namespace
@@ -82,6 +89,8 @@ void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExi
       EndsAsOfAnException(*exit) || WasEnding(*exit, said) ? FindTraceback(said) : std::nullopt;
   exit->message = report ? report->message : LastLines(said, kLastLines, kMaxWords);
   if (report) exit->traceback = report->traceback;
+  const std::string child = LastLines(BeforeLauncher(said), kLastLines, kMaxWords);
+  if (absl::EndsWith(exit->message, kChildFailed) && !child.empty()) exit->message = child;
   const int64_t size = ForeignFileSize(ErrorFile(attempt_dir, rank));
   if (exit->message.empty() && size > static_cast<int64_t>(kMaxErrorFile)) {
     exit->message = absl::StrCat("its error file has ", size, " bytes, more than the ",
@@ -97,7 +106,8 @@ void DateWords(const std::string& attempt_dir, int32_t rank, absl::Time ended_at
     written = ForeignFileWritten(OutputFile(attempt_dir, rank, true));
   }
   const absl::Duration before = ended_at - written;
-  if (before > absl::ZeroDuration() && before <= kLongestEnding) exit->words_before_end = before;
+  if (before > absl::ZeroDuration() && before <= protocol::kLongestEnding)
+    exit->words_before_end = before;
 }
 
 }  // namespace hpc::worker

@@ -26,9 +26,7 @@ bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, protocol::
 // An exit that has words already, or is a success, stays as it is.
 void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExit* exit);
 // Dates the traceback of a rank that failed at `ended_at`, by when its file was last written to
-// (words_before_end). Leaves it undated if that was more than kLongestEnding before: then the rank
-// went on for a while.
-inline constexpr absl::Duration kLongestEnding = absl::Seconds(5);
+// (words_before_end). Leaves it undated if that was more than kLongestEnding before.
 void DateWords(const std::string& attempt_dir, int32_t rank, absl::Time ended_at,
                protocol::RankExit* exit);
 

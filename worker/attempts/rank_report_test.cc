@@ -152,6 +152,27 @@ TEST_F(RankExitTest, ATracebackIsDatedByItsFile) {
   EXPECT_EQ(before(absl::Seconds(2), exit), absl::ZeroDuration()) << "that says nothing of its end";
 }
 
+TEST_F(RankExitTest, OfALauncherTheWordsOfItsProcessCount) {
+  const std::string launcher =
+      "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: "
+      "2) "
+      "local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
+      "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+      "=====\ntrain.py FAILED\n=====\n";
+  protocol::RankExit exit{.exit_code = 1};
+  dir_.Append("rank-0.err", "train.py: error: unrecognized arguments: --local-rank=0\n" + launcher);
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "train.py: error: unrecognized arguments: --local-rank=0");
+  dir_.Append("rank-1.err",
+              "Traceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
+              "ValueError: bad batch\n" +
+                  launcher);
+  exit = {.exit_code = 1};
+  ExplainExit(dir_.path(), 1, &exit);
+  EXPECT_EQ(exit.message, "ValueError: bad batch");
+}
+
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {
   dir_.Append("rank-0.err", "a warning\n");
   protocol::RankExit exit;

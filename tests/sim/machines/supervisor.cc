@@ -43,6 +43,7 @@ Program Supervisor::Draw() {
   p.sticks = random.Chance(0.005);
   p.without_peer = static_cast<WithoutPeer>(random.Below(3));
   if (random.Chance(0.3)) p.closes_before = random.Between({}, absl::Milliseconds(300));
+  if (random.Chance(0.2)) p.tidies = random.Between({}, absl::Seconds(3));
   if (random.Chance(0.1)) p.leaves_behind = random.Between({}, absl::Seconds(10));
   if (context_->healing) {
     p = Program();
@@ -104,15 +105,14 @@ void Supervisor::Fail(int32_t number, int32_t code) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.closed = true;
+  rank.failed_at = context_->now();
   census_->blame().Fails(prepare_.ref, number, code);
-  const std::string words = number % 2 == 0 ? "ValueError: bad shape" : "";
-  if (rank.program.closes_before == absl::ZeroDuration()) {
-    return End(number, {code, std::nullopt, false, words, ""});
-  }
-  bonds_->Closed(prepare_.ref);
-  Later(rank.program.closes_before, [this, number, code, words] {
-    End(number, {code, std::nullopt, false, words, ""});
-  });
+  protocol::RankExit exit{.exit_code = code};
+  if (number % 2 == 0) exit.message = exit.traceback = "ValueError: bad shape";
+  const absl::Duration ends_in = std::max(rank.program.closes_before, rank.program.tidies);
+  if (rank.program.closes_before > absl::ZeroDuration()) bonds_->Closed(prepare_.ref);
+  if (ends_in == absl::ZeroDuration()) return End(number, exit);
+  Later(ends_in, [this, number, exit] { End(number, exit); });
 }
 
 void Supervisor::OnPeerClosed() {
@@ -246,6 +246,10 @@ void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
 // A success that may be the answer to a SIGTERM waits for the one that this supervisor gets.
 void Supervisor::Reap(int32_t number, protocol::RankExit exit, absl::Duration within) {
   exit.after_stop = stopping_;
+  const absl::Duration since_words = context_->now() - ranks_[number].failed_at;
+  if (!exit.traceback.empty() && since_words <= protocol::kLongestEnding) {
+    exit.words_before_end = since_words;
+  }
   const bool waits = !stopping_ && exit.catches_sigterm && exit.exit_code == 0;
   if (!waits || context_->Bugged(Bug::kSuccessAtOnce)) return Tell(number, exit, within);
   Later(absl::Milliseconds(500), [this, number, exit, within]() mutable {

@@ -66,6 +66,7 @@ struct Program {
   bool sticks = false;  // it survives SIGKILL for a while
   WithoutPeer without_peer = WithoutPeer::kHangs;
   absl::Duration closes_before;  // it closes its connections this long before it ends
+  absl::Duration tidies;         // it takes this long from its last words to its end
   absl::Duration leaves_behind;  // what it has started lives this much longer than it
 };
 
@@ -115,7 +116,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
     bool started = false;
     bool ended = false;
     bool reaped = false;
-    bool closed = false;  // it has no connections any more
+    bool closed = false;  // it has failed, and loses no peer any more
+    MonoTime failed_at{};
     int64_t pid = 0;
   };
   void Later(absl::Duration d, std::function<void()> what);
