@@ -304,7 +304,9 @@ std::string Nearest(absl::string_view typed, const std::vector<std::string>& can
   std::string best;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(wanted, absl::AsciiStrToLower(candidate));
-    if (distance < best_distance) {
+    // Of two that are equally near, the word that was not typed to its end is meant.
+    const bool longer = absl::StartsWith(candidate, typed) && !absl::StartsWith(best, typed);
+    if (distance < best_distance || (distance == best_distance && !best.empty() && longer)) {
       best_distance = distance;
       best = candidate;
     }

@@ -154,12 +154,12 @@ void Cluster::Disconnected(Now now, const Session& session, bool reset, Effects*
   impl_->liveness.Disconnected(turn, node, reset);
 }
 
-void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
-                          const std::string& remark, Effects* effects) {
+void Cluster::Remark(Now now, const char* kind, const std::string& node, AttemptRef ref,
+                     int32_t rank, const std::string& remark, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   Subject about = About(ref, node);
   about.rank = rank;
-  turn.Event(event::kRankMetrics, about, remark, Severity::kWarning);
+  turn.Event(kind, about, remark, Severity::kWarning);
 }
 
 // -------------------------------------------------------------------------------------- time

@@ -98,10 +98,10 @@ class Cluster {
   // process is gone. Otherwise only the lease decides.
   void Disconnected(Now now, const Session& session, bool reset, Effects* effects);
 
-  // Writes an event about what a rank logs: something that its user should know. The attempt may be
-  // over. The caller must know that the rank belongs to that node.
-  void RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
-                   const std::string& remark, Effects* effects);
+  // Writes an event of this kind about what a rank says or logs: something that its user should
+  // know. The attempt may be over. The caller must know that the rank belongs to that node.
+  void Remark(Now now, const char* kind, const std::string& node, AttemptRef ref, int32_t rank,
+              const std::string& remark, Effects* effects);
 
   // ---- time
 

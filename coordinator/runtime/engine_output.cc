@@ -1,9 +1,13 @@
 // Output, metrics and facts of ranks. They may come after their attempt was replaced; the node only
 // must have been part of it.
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/text.h"
+#include "coordinator/core/values/event_kinds.h"
 #include "coordinator/runtime/engine_impl.h"
 
 namespace hpc::coordinator {
@@ -40,13 +44,26 @@ absl::Status Engine::OnLog(const Session& session, const protocol::StreamId& str
   });
 }
 
+namespace {
+
+std::string OutputLost(const std::string& node, const protocol::StreamId& stream, int64_t bytes) {
+  return absl::StrCat(
+      HumanBytes(static_cast<uint64_t>(bytes)), " of the ", stream.is_stderr ? "stderr" : "stdout",
+      " of rank ", stream.rank, " on ", node,
+      " are lost: they could not be kept there, mostly for want of space on the disk");
+}
+
+}  // namespace
+
 absl::Status Engine::OnLogEnd(const Session& session, const protocol::StreamId& stream,
                               int64_t cut_bytes) {
-  return impl_->Output(session, stream.ref, stream.rank, [&](Now) {
+  return impl_->Output(session, stream.ref, stream.rank, [&](Now now) {
     const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes,
                                                       impl_->output.Awaits(stream.ref.run));
     impl_->FailUnlessItPasses(status);
-    if (status.ok()) impl_->output.StreamEnded(stream);
+    if (!status.ok() || !impl_->output.StreamEnded(stream) || cut_bytes <= 0) return status;
+    impl_->cluster.Remark(now, event::kRankOutput, session.node, stream.ref, stream.rank,
+                          OutputLost(session.node, stream, cut_bytes), &impl_->effects);
     return status;
   });
 }
@@ -71,7 +88,8 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
     const bool told = report.ended && !impl_->output.MetricsEnded(ref, rank);
     for (const std::string& remark : report.remarks) {
       if (told) break;
-      impl_->cluster.RankMetrics(now, session.node, ref, rank, remark, &impl_->effects);
+      impl_->cluster.Remark(now, event::kRankMetrics, session.node, ref, rank, remark,
+                            &impl_->effects);
     }
     MetricIntake& intake = impl_->metric_intake;
     HPC_ASSIGN_OR_RETURN(const bool saved, TellsOfCheckpoint(report, &intake));
@@ -79,7 +97,8 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
                          intake.Add(session.node, report.offset, std::move(report.points),
                                     /*awaited=*/report.ended && impl_->output.Awaits(ref.run)));
     if (!cut.empty()) {
-      impl_->cluster.RankMetrics(now, session.node, ref, rank, cut, &impl_->effects);
+      impl_->cluster.Remark(now, event::kRankMetrics, session.node, ref, rank, cut,
+                            &impl_->effects);
     }
     if (!saved) return absl::OkStatus();
     return impl_->cluster.Apply(now, session, protocol::CheckpointSaved{ref}, &impl_->effects);

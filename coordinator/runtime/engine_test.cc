@@ -339,6 +339,21 @@ TEST_F(EngineTest, AWorkerIsNotToldHowMuchAnotherOneHasSent) {
   EXPECT_THAT(curious.metric_acks, ElementsAre(MetricOffset{ref, 0, 0}));
 }
 
+TEST_F(EngineTest, OutputThatANodeCouldNotKeepIsToldOnce) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, false}, 0));
+  for (int i = 0; i < 2; ++i) EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, true}, 300'000));
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+  std::vector<std::string> told;
+  const auto all = rig_.reader->ListEvents({.run = ref.run});
+  for (const EventRecord& event : *all) {
+    if (event.kind == event::kRankOutput) told.push_back(event.text);
+  }
+  EXPECT_THAT(told, ElementsAre(HasSubstr("293 KiB of the stderr of rank 0 on pc1 are lost")));
+}
+
 TEST_F(EngineTest, ARunIsCompleteOnceItsStreamsHaveEnded) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);

@@ -120,12 +120,13 @@ void OutputTracker::Heard(MonoTime now, RunId run) {
   found->second->absent_passed = false;
 }
 
-void OutputTracker::StreamEnded(const protocol::StreamId& stream) {
+bool OutputTracker::StreamEnded(const protocol::StreamId& stream) {
   Attempt* attempt = Find(stream.ref);
-  if (attempt == nullptr) return;
+  if (attempt == nullptr) return false;
   Rank& rank = Touch(attempt, stream.rank);
-  (stream.is_stderr ? rank.stderr_ended : rank.stdout_ended) = true;
+  if (std::exchange(stream.is_stderr ? rank.stderr_ended : rank.stdout_ended, true)) return false;
   NoteEnded(attempt, stream.rank);
+  return true;
 }
 
 bool OutputTracker::MetricsEnded(AttemptRef ref, int32_t number) {

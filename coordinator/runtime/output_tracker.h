@@ -45,8 +45,8 @@ class OutputTracker {
 
   // Something of the run has come, so the time to wait begins anew.
   void Heard(MonoTime now, RunId run);
-  void StreamEnded(const protocol::StreamId& stream);
-  // False if that was known already.
+  // These return false if that was known already.
+  bool StreamEnded(const protocol::StreamId& stream);
   bool MetricsEnded(AttemptRef ref, int32_t rank);
 
   // Whether the run is over and output is still waited for.

@@ -71,6 +71,22 @@ class SmallDiskCluster(Cluster):
                               capture_output=True, env=self.env, timeout=60, check=True).stdout
 
 
+class FullDiskOfAPcTest(unittest.TestCase):
+    """What its ranks wrote there is lost, and the program goes on: whoever waits for it is told."""
+
+    def test_lost_output_is_told_to_whoever_runs_the_program(self):
+        cluster = Cluster(nodes=0)
+        self.addCleanup(cluster.close)
+        cluster.names = ["pc1"]
+        disk = SmallDisk(cluster.dir / "pc1", "80m")
+        self.addCleanup(disk.close)
+        cluster.start_worker("pc1")
+        script = cluster.script("full.sh", "dd if=/dev/zero of=$HPC_RUN_DIR/big bs=1M count=200 "
+                                "2>/dev/null\nhead -c 300000 /dev/zero | tr '\\0' x\necho end\n")
+        done = cluster.hpcctl("run", "--", "bash", script)
+        self.assertIn("293 KiB of the stdout of rank 0 on pc1 are lost", done.stderr)
+
+
 class FullDiskTest(unittest.TestCase):
     def setUp(self):
         self.cluster = SmallDiskCluster(nodes=1)

@@ -39,6 +39,17 @@ std::string AbortHint(absl::string_view reason) {
          "end with dist.barrier() and dist.destroy_process_group()";
 }
 
+// Looks for the words of torch's rendezvous store.
+std::string AddressHint(absl::string_view reason) {
+  const bool unreachable =
+      absl::StrContains(reason, "failed to connect to any network address of (") ||
+      absl::StrContains(reason, "while trying to connect to (");
+  if (!unreachable) return "";
+  return "if the script itself sets that address (MASTER_ADDR, MASTER_PORT, "
+         "init_method='tcp://...'), "
+         "leave that out: hpcctl gives each rank the right one";
+}
+
 // Looks for Python's words, for an exception and for a script that it may not read.
 std::string PermissionHint(absl::string_view reason) {
   const bool denied = absl::StrContains(reason, "PermissionError: [Errno 13]") ||
@@ -103,6 +114,7 @@ std::string FailureHint(const v1::Run& run, const Environment& environment) {
   if (run.state() != v1::RUN_STATE_FAILED) return "";
   std::string hint = LocalRankHint(run.reason());
   if (hint.empty()) hint = AbortHint(run.reason());
+  if (hint.empty()) hint = AddressHint(run.reason());
   if (hint.empty()) hint = PermissionHint(run.reason());
   if (hint.empty()) hint = PrivilegesHint(run.reason());
   if (hint.empty()) hint = TrainHint(run);

@@ -46,6 +46,17 @@ TEST(FailureHintTest, NamesTheOptionForTheSpellingOfTheLocalRank) {
   }
 }
 
+TEST(FailureHintTest, SaysThatAScriptNeedsNoAddressOfItsOwn) {
+  for (
+      const char* said :
+      {"torch.distributed.DistNetworkError: The client socket has failed to connect to any network "
+       "address of (192.168.1.10, 29500).",
+       "DistNetworkError: The client socket has timed out after 15000ms while trying to connect to "
+       "(127.0.0.1, 29511)."}) {
+    EXPECT_THAT(Hint(Failed("python", said)), HasSubstr("leave that out")) << said;
+  }
+}
+
 TEST(FailureHintTest, SaysAsWhomRanksRunWhereTheyMayNot) {
   for (const char* said :
        {"rank 0 on pc1 exited with code 1: PermissionError: [Errno 13] Permission denied: 'a.txt'",

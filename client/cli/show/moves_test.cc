@@ -46,6 +46,20 @@ TEST(MovesTest, ARestartThatMustRestFirstIsToldAtOnce) {
             "run 7: attempt 1 ended: rank 0 failed");
 }
 
+TEST(MovesTest, WhatRanksWaitForIsToldWhereNoProgressLineShowsIt) {
+  const v1::RunUpdate late =
+      Update(v1::RUN_STATE_RUNNING, "run.rendezvous-late", 1, "waits for rank 3");
+  EXPECT_EQ(Moves(/*waits=*/true).Tell(kNow, late), "run 7: waits for rank 3");
+  EXPECT_EQ(Moves(/*waits=*/false).Tell(kNow, late), "");
+}
+
+TEST(MovesTest, LostOutputIsToldAlsoWhenTheRunIsOver) {
+  Moves moves(/*waits=*/false);
+  moves.Tell(kNow, Update(v1::RUN_STATE_RUNNING, "", 0, ""));
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_SUCCEEDED, "rank.output", 1, "293 KiB lost")),
+            "run 7: 293 KiB lost");
+}
+
 TEST(MovesTest, TheFirstPlacementNeedsNoWord) {
   Moves moves(/*waits=*/false);
   EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_QUEUED, "run.waiting", 0, "needs 2 nodes", 1)),

@@ -75,7 +75,8 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   for (const NewNode& node : input.fresh) absl::StrAppend(&fresh, node.name, " ");
   const bool wanted = input.mode != GrowMode::kNever && !fresh.empty();
   if (wanted && fresh != attempt.growth_told) {
-    turn.Event(event::kRunMayGrow, About(attempt.ref()), decision.words);
+    turn.Event(event::kRunMayGrow, About(attempt.ref()),
+               GrowthWords(decision.words, decision.again, turn.mono()));
     attempt.growth_told = fresh;
   }
   attempt.growth = decision.words;

@@ -11,6 +11,7 @@
 #include "coordinator/core/acts/cluster_view.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/gangs/requeued.h"
+#include "coordinator/core/policy/growth.h"
 #include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_words.h"
 #include "coordinator/core/policy/reservation.h"
@@ -228,7 +229,7 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
 std::string RunningWords(const Attempt& attempt, MonoTime now) {
   std::string words = WaitsForRanks(attempt, now);
   if (!words.empty() || attempt.ranks_done > 0) return words;  // it is about to end
-  return attempt.growth;
+  return GrowthWords(attempt.growth, attempt.growth_at, now);
 }
 
 std::string AttemptWords(State& state, const Attempt& attempt, Now now) {

@@ -1,6 +1,8 @@
 #include "coordinator/core/gangs/finished_ranks.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,14 +27,6 @@ std::vector<const RankRecord*> FinishedBy(absl::Time until, const Attempt& attem
   return finished;
 }
 
-// "3 s before", "200 ms after".
-std::string HowLong(absl::Duration before) {
-  before = absl::Trunc(before, absl::Milliseconds(1));
-  if (before == absl::ZeroDuration()) return "at the same time";
-  return absl::StrCat(HumanDuration(absl::AbsDuration(before)),
-                      before > absl::ZeroDuration() ? " before" : " after");
-}
-
 // Some programs abort on their way out, because threads of a library are still alive when the
 // interpreter ends. If other ranks have finished, an abort looks like that.
 std::string OnItsWayOut(const Attempt& attempt, absl::Time failed) {
@@ -42,27 +36,31 @@ std::string OnItsWayOut(const Attempt& attempt, absl::Time failed) {
                       " had exited 0: perhaps on its way out, with its work done)");
 }
 
-std::string WithoutItsPeers(const Attempt& attempt, absl::Time failed) {
+// "rank 2 on pc3 exited with code 0, and 3 s later ".
+std::string AfterItsPeers(const Attempt& attempt, absl::Time failed) {
   const auto finished = FinishedBy(failed + kWordOfPeer, attempt);
   if (finished.empty()) return "";
-  std::string text;
-  for (size_t i = 0; i < std::min(kNamed, finished.size()); ++i) {
-    const RankRecord& rank = *finished[i];
-    absl::StrAppend(&text, i == 0 ? " (" : "; ", "rank ", rank.rank, " on ", rank.node,
-                    i == 0 ? " exited with code 0, " : ", ", HowLong(failed - rank.ended_at));
+  std::vector<std::string> names;
+  for (const RankRecord* rank : finished) {
+    names.push_back(absl::StrCat("rank ", rank->rank, " on ", rank->node));
   }
-  if (finished.size() > kNamed) absl::StrAppend(&text, "; and ", finished.size() - kNamed, " more");
-  return absl::StrCat(text, ")");
+  const absl::Duration later =
+      absl::Trunc(failed - finished.front()->ended_at, absl::Milliseconds(1));
+  const std::string when = later > absl::ZeroDuration()
+                               ? absl::StrCat(HumanDuration(later), " later ")
+                               : "at about the same time ";
+  return absl::StrCat(JoinSome(std::move(names), kNamed), " exited with code 0, and ", when);
 }
 
 }  // namespace
 
-std::string WhoHadFinished(const Attempt& attempt, const Cause& failure) {
+std::string WithWhoHadFinished(const Attempt& attempt, const Cause& failure,
+                               const std::string& reason) {
   constexpr int32_t kAborted = 128 + 6;  // SIGABRT
-  if (failure.rank < 0 || !IsFailure(failure)) return "";
+  if (failure.rank < 0 || !IsFailure(failure)) return reason;
   const absl::Time failed = attempt.ranks[static_cast<size_t>(failure.rank)].ended_at;
-  if (failure.kind == CauseKind::kOfPeer) return WithoutItsPeers(attempt, failed);
-  return failure.exit_code == kAborted ? OnItsWayOut(attempt, failed) : "";
+  if (failure.kind == CauseKind::kOfPeer) return AfterItsPeers(attempt, failed) + reason;
+  return failure.exit_code == kAborted ? reason + OnItsWayOut(attempt, failed) : reason;
 }
 
 }  // namespace hpc::coordinator

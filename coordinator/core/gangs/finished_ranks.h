@@ -9,13 +9,14 @@
 
 namespace hpc::coordinator {
 
-// Says in parentheses, for the end of the failure's text, which ranks had exited 0 of their own
-// accord, and when. A rank's connections close a little before its end is seen, so an exit up to
-// kWordOfPeer after the failure counts, too.
+// Adds to `reason`, which says that the rank of `failure` failed, which ranks had exited 0 of their
+// own accord: before a complaint about a peer, since they are why it complains, and behind an
+// abort, which may be one on the way out. Any other failure has nothing to do with them.
 //
-// Returns "" if there were none, or if the failure has nothing to do with them: only a complaint
-// about a peer has, and an abort, which may be one on the way out.
-std::string WhoHadFinished(const Attempt& attempt, const Cause& failure);
+// A rank's connections close a little before its end is seen. So an exit counts if it is at most
+// kWordOfPeer later than the complaint.
+std::string WithWhoHadFinished(const Attempt& attempt, const Cause& failure,
+                               const std::string& reason);
 
 }  // namespace hpc::coordinator
 

@@ -29,7 +29,7 @@ class FinishedRanksTest : public testing::Test {
     failure.kind = kind;
     failure.rank = 0;
     failure.exit_code = exit_code;
-    return WhoHadFinished(attempt_, failure);
+    return WithWhoHadFinished(attempt_, failure, "it failed");
   }
 
   Attempt attempt_;
@@ -37,48 +37,46 @@ class FinishedRanksTest : public testing::Test {
 
 TEST_F(FinishedRanksTest, AComplaintAboutAPeerNamesTheOneThatHadExited) {
   Ended(2, 7);
-  EXPECT_EQ(Said(), " (rank 2 on pc3 exited with code 0, 3 s before)");
+  EXPECT_EQ(Said(), "rank 2 on pc3 exited with code 0, and 3 s later it failed");
 }
 
 TEST_F(FinishedRanksTest, TheFirstThreeAreNamedInTheOrderOfTheirEnds) {
   Ended(5, 9.5);
   Ended(2, 9);
-  EXPECT_EQ(Said(),
-            " (rank 2 on pc3 exited with code 0, 1 s before; rank 5 on pc3, 500 ms before)");
+  EXPECT_EQ(Said(), "rank 2 on pc3 and rank 5 on pc3 exited with code 0, and 1 s later it failed");
   for (int rank : {1, 3, 4}) Ended(rank, rank);
   EXPECT_EQ(Said(),
-            " (rank 1 on pc1 exited with code 0, 9 s before; rank 3 on pc3, 7 s before; rank 4 on "
-            "pc3, 6 s before; and 2 more)");
+            "rank 1 on pc1, rank 3 on pc3, rank 4 on pc3 and 2 more exited with code 0, and 9 s "
+            "later it failed");
 }
 
 TEST_F(FinishedRanksTest, ARankClosesItsConnectionsBeforeItsEndIsSeen) {
   Ended(2, 10.2);
-  EXPECT_EQ(Said(), " (rank 2 on pc3 exited with code 0, 200 ms after)");
-  Ended(2, 10.0004);
-  EXPECT_EQ(Said(), " (rank 2 on pc3 exited with code 0, at the same time)");
+  EXPECT_EQ(Said(), "rank 2 on pc3 exited with code 0, and at about the same time it failed");
   Ended(2, 11.1);
-  EXPECT_EQ(Said(), "");
+  EXPECT_EQ(Said(), "it failed");
 }
 
 TEST_F(FinishedRanksTest, WhoFailedOrWasToldToEndHadNotFinished) {
   Ended(1, 7, {3, {}, false, "", ""});
   Ended(2, 7, {0, {}, true, "", ""});
-  EXPECT_EQ(Said(), "");
+  EXPECT_EQ(Said(), "it failed");
 }
 
 TEST_F(FinishedRanksTest, AFailureOfItsOwnHasNothingToDoWithThem) {
   Ended(2, 7);
-  EXPECT_EQ(Said(CauseKind::kOwn), "");
-  EXPECT_EQ(Said(CauseKind::kCluster), "");
-  EXPECT_EQ(WhoHadFinished(attempt_, Cause()), "") << "restored from an older record";
+  EXPECT_EQ(Said(CauseKind::kOwn), "it failed");
+  EXPECT_EQ(Said(CauseKind::kCluster), "it failed");
+  EXPECT_EQ(WithWhoHadFinished(attempt_, Cause(), "x"), "x") << "restored from an older record";
 }
 
 TEST_F(FinishedRanksTest, AnAbortMayBeOneOnTheWayOut) {
-  EXPECT_EQ(Said(CauseKind::kOwn, 134), "");
+  EXPECT_EQ(Said(CauseKind::kOwn, 134), "it failed");
   Ended(2, 7);
   Ended(3, 10.5);
-  EXPECT_EQ(Said(CauseKind::kOwn, 134),
-            " (when 1 of 7 ranks had exited 0: perhaps on its way out, with its work done)");
+  EXPECT_EQ(
+      Said(CauseKind::kOwn, 134),
+      "it failed (when 1 of 7 ranks had exited 0: perhaps on its way out, with its work done)");
 }
 
 }  // namespace

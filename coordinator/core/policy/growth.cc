@@ -26,10 +26,9 @@ NewNode Last(const GrowthInput& input) {
 }
 
 std::string WaitsFor(const GrowthInput& input, const NewNode& last) {
-  const std::string in = absl::StrCat("in ", HumanDuration(last.steady_at - input.now));
   const std::string steady = HumanDuration(SteadyTime(input.grow_steady, last.departures));
-  if (last.name.empty()) return absl::StrCat("once it has run for ", steady, ", ", in);
-  const std::string stays = absl::StrCat("if ", last.name, " stays, ", in);
+  if (last.name.empty()) return absl::StrCat("once it has run for ", steady);
+  const std::string stays = absl::StrCat("if ", last.name, " stays");
   if (last.departures <= 1) {
     return absl::StrCat(stays, ": it must have been there and free for ", steady);
   }
@@ -42,6 +41,11 @@ std::string WaitsFor(const GrowthInput& input, const NewNode& last) {
 absl::Duration SteadyTime(absl::Duration grow_steady, int32_t departures) {
   const int32_t doublings = std::clamp(departures - 1, 0, 20);
   return std::max(grow_steady, std::min(grow_steady * (int64_t{1} << doublings), kLongest));
+}
+
+std::string GrowthWords(const std::string& words, MonoTime again, MonoTime now) {
+  if (words.empty() || again == MonoTime::Infinite()) return words;
+  return absl::StrCat(words, " (", HumanDuration(again - now), " from now)");
 }
 
 GrowthDecision DecideGrowth(const GrowthInput& input) {

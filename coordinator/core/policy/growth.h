@@ -50,6 +50,9 @@ struct GrowthDecision {
 
 GrowthDecision DecideGrowth(const GrowthInput& input);
 
+// A decision's words with how much time is left until it is made again.
+std::string GrowthWords(const std::string& words, MonoTime again, MonoTime now);
+
 }  // namespace hpc::coordinator
 
 #endif  // HPC_COORDINATOR_CORE_POLICY_GROWTH_H_

@@ -89,8 +89,8 @@ struct Attempt {
   std::optional<Cause> store_lost;
   MonoTime blocked_since{};  // since when ranks wait for the key in that report
   int32_t late_told = 0;     // how often it was said that ranks wait for others
-  // What growth waits for, in words that hold until `growth_at`, and the nodes that the last event
-  // about growth named.
+  // What growth waits for until `growth_at`, in words, and the nodes that the last event about
+  // growth named.
   std::string growth, growth_told;
   MonoTime growth_at = MonoTime::Infinite();
 

@@ -121,16 +121,18 @@ TEST_F(GrowTest, NowIsOnceTheNodeHasBeenThereForATime) {
   Start(GrowMode::kNow);
   c_.Join({"pc3"});
   EXPECT_EQ(c_.Wait(run_),
-            "may grow from 2 to 3 nodes with pc3, if pc3 stays, in 30 s: it must have been there "
-            "and free for 30 s");
+            "may grow from 2 to 3 nodes with pc3, if pc3 stays: it must have been there "
+            "and free for 30 s (30 s from now)");
   c_.Pass(kSteady - absl::Seconds(1));
+  EXPECT_THAT(c_.Wait(run_), HasSubstr("free for 30 s (1 s from now)"));
   EXPECT_EQ(c_.state(run_), RunState::kRunning);
   c_.Pass(absl::Seconds(1));
   Obey();
   EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc1", "pc2", "pc3"));
   const std::vector<std::string> events = c_.TakeEvents("run.");
   EXPECT_THAT(events, Contains(HasSubstr("run.may-grow may grow from 2 to 3 nodes with pc3, if "
-                                         "pc3 stays, in 30 s")));
+                                         "pc3 stays: it must have been there and free for 30 s "
+                                         "(30 s from now)")));
   EXPECT_THAT(events, Contains("run.stopping grows from 2 to 3 nodes with pc3"));
   EXPECT_THAT(events, Contains("run.requeued grows from 2 to 3 nodes with pc3; costs nothing"));
 }
@@ -210,8 +212,8 @@ TEST_F(GrowTest, ANodeThatComesAndGoesMustStayLongerEachTime) {
   EXPECT_EQ(attempt(), 1);
   c_.Join({"pc3"});
   EXPECT_EQ(c_.Wait(run_),
-            "may grow from 2 to 3 nodes with pc3, if pc3 stays, in 4 min: it was lost or reclaimed "
-            "4 times without an hour's rest between, so it must stay for 4 min");
+            "may grow from 2 to 3 nodes with pc3, if pc3 stays: it was lost or reclaimed "
+            "4 times without an hour's rest between, so it must stay for 4 min (4 min from now)");
   c_.Pass(8 * kSteady);
   EXPECT_EQ(c_.state(run_), RunState::kStopping);
 }

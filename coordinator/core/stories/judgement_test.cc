@@ -150,8 +150,8 @@ TEST_F(JudgementTest, APeerThatHadExitedIsNamedBesideTheComplaint) {
   c.Pass(absl::Seconds(3));
   ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
   const std::string why =
-      "rank 0 on pc1 exited with code 1: RuntimeError: Connection closed by peer (rank 1 on pc2 "
-      "exited with code 0, 3 s before)";
+      "rank 1 on pc2 exited with code 0, and 3 s later rank 0 on pc1 exited with code 1: "
+      "RuntimeError: Connection closed by peer";
   EXPECT_EQ(c.record(run).reason, why);
   ClusterTester again({}, c.Durable());
   again.Pass(absl::Seconds(2));
@@ -163,7 +163,8 @@ TEST_F(JudgementTest, APeerWhoseExitIsHeardLaterIsNamedToo) {
   c.Pass(absl::Seconds(2));
   ASSERT_EQ(c.state(run), RunState::kStopping);
   ASSERT_OK(c.Exit(run, 1, Code(0), {absl::Seconds(3), absl::Seconds(3), {}}));
-  EXPECT_THAT(c.record(run).reason, HasSubstr("(rank 1 on pc2 exited with code 0, 1 s before)"));
+  EXPECT_THAT(c.record(run).reason,
+              HasSubstr("rank 1 on pc2 exited with code 0, and 1 s later rank 0 on pc1"));
 }
 
 TEST_F(JudgementTest, WhatIsClearStopsTheGangAtOnce) {

@@ -24,6 +24,7 @@ inline constexpr char kRunTimedOut[] = "run.timed-out";   // over: its time limi
 // ---- ranks and attempts
 inline constexpr char kRankExited[] = "rank.exited";    // ended with 0, or after it was told to
 inline constexpr char kRankFailed[] = "rank.failed";    // a rank ended in any other way
+inline constexpr char kRankOutput[] = "rank.output";    // some of it could not be kept on its node
 inline constexpr char kRankMetrics[] = "rank.metrics";  // not all that it logs can be read, and why
 inline constexpr char kAttemptRefused[] = "attempt.refused";  // a node could not prepare it
 inline constexpr char kAttemptStale[] = "attempt.stale";      // report of a replaced attempt
