@@ -59,6 +59,7 @@ struct Inventory {
   std::string gpu_trouble;
   std::string worker_version;
   bool can_wake_by_hook = false;
+  std::string sleep_trouble;  // why it cannot be put to sleep, in words; "" when nothing is known
   std::vector<std::string> owners;  // users who may reclaim and lend it, says its worker
 
   bool operator==(const Inventory&) const = default;

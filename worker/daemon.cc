@@ -91,7 +91,8 @@ absl::Status OpenWay(const Accounts& accounts, const std::string& state_dir) {
 }
 
 EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
-                          const std::string& node, Route* route, Accounts accounts) {
+                          const std::string& node, Route* route, Accounts accounts,
+                          const PowerCommand& power) {
   EngineOptions options;
   options.accounts = std::move(accounts);
   options.node = node;
@@ -103,7 +104,9 @@ EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
   options.hpc_py_dir = command.hpc_py_dir;
   options.own_env = OwnEnvironment();
   options.rank_env = command.rank_env;
-  options.told = {command.wake_hook_known, command.owners};
+  options.told = {.can_wake_by_hook = command.wake_hook_known,
+                  .owners = command.owners,
+                  .sleep_trouble = power.SleepTrouble()};
   options.stop_ranks_on_exit = command.stop_ranks_on_exit;
   options.keep_run_dirs = command.keep_run_dirs;
   options.reuse = !command.no_reuse;
@@ -180,7 +183,8 @@ absl::Status RunDaemon(const CommandLine& command) {
   std::optional<Renewal> renewal;
   if (route.security().is_tls()) renewal.emplace(&loop, &route, identity, *membership);
   const auto link = MakeLink(&loop, &route);
-  Engine engine(&loop, MakeOptions(command, state_dir, way.node, &route, std::move(accounts)),
+  Engine engine(&loop,
+                MakeOptions(command, state_dir, way.node, &route, std::move(accounts), power),
                 {host.get(), devices.get(), python.get(), &power}, link.get());
   engine.SetOnWelcome([&, ready_fd = command.ready_fd](const std::string& address) mutable {
     NotifyReadyFd(std::exchange(ready_fd, -1),

@@ -9,7 +9,7 @@ constexpr Table kNodes = {
     "address, power, reason, reclaimed, reclaimed_until, reclaim_reason, boot_id, "
     "first_seen, last_seen, hostname, os, kernel, driver, worker_version, cores, "
     "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners, revoked, forgotten, "
-    "gpu_trouble"};
+    "gpu_trouble, sleep_trouble"};
 
 void Bind(const NodeRecord& node, Statement& to) {
   const protocol::Inventory& inventory = node.inventory;
@@ -37,7 +37,8 @@ void Bind(const NodeRecord& node, Statement& to) {
       .Text(ToJson(inventory.owners))
       .Text(node.revoked)
       .Int(node.forgotten)
-      .Text(inventory.gpu_trouble);
+      .Text(inventory.gpu_trouble)
+      .Text(inventory.sleep_trouble);
 }
 
 NodeRecord ReadNode(Row& row) {
@@ -68,6 +69,7 @@ NodeRecord ReadNode(Row& row) {
   node.revoked = row.Text();
   node.forgotten = row.Bool();
   inventory.gpu_trouble = row.Text();
+  inventory.sleep_trouble = row.Text();
   return node;
 }
 

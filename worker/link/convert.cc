@@ -140,6 +140,7 @@ void Fill(const protocol::Inventory& inventory, v1::Inventory* out) {
   out->set_kernel(ToValidUtf8(inventory.kernel));
   out->set_driver(inventory.driver);
   out->set_gpu_trouble(ToValidUtf8(inventory.gpu_trouble));
+  out->set_sleep_trouble(ToValidUtf8(inventory.sleep_trouble));
   out->set_worker_version(inventory.worker_version);
   out->set_can_wake_by_hook(inventory.can_wake_by_hook);
   for (const std::string& owner : inventory.owners) out->add_owners(owner);

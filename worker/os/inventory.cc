@@ -13,6 +13,7 @@ protocol::Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const A
   inventory.gpu_trouble = devices->GpuTrouble();
   inventory.worker_version = Version();
   inventory.can_wake_by_hook = told.can_wake_by_hook;
+  inventory.sleep_trouble = told.sleep_trouble;
   inventory.owners = told.owners;
   return inventory;
 }

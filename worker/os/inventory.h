@@ -14,6 +14,7 @@ namespace hpc::worker {
 struct AsTold {
   bool can_wake_by_hook = false;
   std::vector<std::string> owners;  // users who may reclaim and lend the PC
+  std::string sleep_trouble;        // why the PC cannot be put to sleep; "": nothing is known
 };
 
 // Asks the drivers, which may take a moment.

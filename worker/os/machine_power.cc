@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
@@ -17,6 +19,13 @@ constexpr absl::Duration kAskLimit = absl::Seconds(2);
 constexpr absl::Duration kReleaseLimit = absl::Seconds(2);
 
 }  // namespace
+
+std::string SleepTroubleOf(bool answered, absl::string_view output) {
+  output = absl::StripAsciiWhitespace(output);
+  if (!answered) return absl::StrCat("logind does not answer: ", output);
+  if (absl::StrContains(output, "\"yes\"")) return "";
+  return absl::StrCat("logind cannot suspend it: CanSuspend says ", output);
+}
 
 bool SaysGoingDown(absl::string_view output) {
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
@@ -49,6 +58,16 @@ void PowerCommand::KeepAwake(bool awake) {
   if (!mutex_.TryLock()) return;
   awake ? inhibitor_.Hold() : inhibitor_.Release(absl::ZeroDuration());
   mutex_.Unlock();
+}
+
+std::string PowerCommand::SleepTrouble() const {
+  if (command_ != kLogindSuspend) return "";
+  const absl::StatusOr<CommandResult> result = RunCommand({.program = "/bin/sh",
+                                                           .argv = {"sh", "-c", kAskLogind},
+                                                           .env = OwnEnvironment(),
+                                                           .limit = kAskLimit});
+  if (!result.ok()) return SleepTroubleOf(false, result.status().message());
+  return SleepTroubleOf(result->ok(), result->ok() ? result->output : result->LastWords());
 }
 
 bool PowerCommand::GoingDown() {

@@ -18,11 +18,19 @@ inline constexpr char kLogindSuspend[] =
     "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager "
     "Suspend b false";
 
+// SleepTrouble runs this.
+inline constexpr char kAskLogind[] =
+    "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager "
+    "CanSuspend";
+
 // GoingDown runs this. At a shutdown, whatever ends this process already says here that the machine
 // goes down.
 inline constexpr char kAskSystem[] =
     "systemctl is-system-running; busctl get-property org.freedesktop.login1 "
     "/org/freedesktop/login1 org.freedesktop.login1.Manager PreparingForShutdown PreparingForSleep";
+
+// What is wrong if kAskLogind ended like this; "": the PC can be suspended.
+std::string SleepTroubleOf(bool answered, absl::string_view output);
 
 // Whether the output of kAskSystem means that the machine goes down.
 bool SaysGoingDown(absl::string_view output);
@@ -37,6 +45,9 @@ class PowerCommand : public Power {
   // longer than the limit and was killed. The clock stands still while the machine sleeps, so a
   // command that returns only after waking up is fine.
   absl::Status Sleep() override;
+  // Why Sleep would fail, as far as logind knows; "": nothing is known, as of any other command.
+  // Takes two seconds at most.
+  std::string SleepTrouble() const;
   // False if neither systemd nor logind is there, or if they do not answer.
   bool GoingDown() override;
   // See SleepInhibitor. Sleep lets it go first.

@@ -38,6 +38,15 @@ TEST(PowerCommand, NamesACommandThatDoesNotExist) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not found")));
 }
 
+TEST(PowerCommand, KnowsFromLogindWhetherThePcCanBeSuspended) {
+  EXPECT_EQ(SleepTroubleOf(true, "s \"yes\"\n"), "");
+  EXPECT_EQ(SleepTroubleOf(true, "s \"na\"\n"),
+            "logind cannot suspend it: CanSuspend says s \"na\"");
+  EXPECT_EQ(SleepTroubleOf(false, "Failed to connect to bus: No such file or directory"),
+            "logind does not answer: Failed to connect to bus: No such file or directory");
+  EXPECT_EQ(PowerCommand("exit 1").SleepTrouble(), "") << "of that nothing is known";
+}
+
 TEST(PowerCommand, GivesUpOnACommandThatDoesNotEnd) {
   EXPECT_THAT(PowerCommand("sleep 60", absl::Milliseconds(20)).Sleep(),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("20 ms")));

@@ -137,9 +137,9 @@ class Server : public ControlServer {
     }
   }
 
-  Engine::OnOwnerAnswer AnswerLater(uint64_t number, bool with_time) {
+  OnOwnerAnswer AnswerLater(uint64_t number, bool with_time) {
     ++clients_[number].waits_for;
-    return [this, alive = alive_, number, with_time](const Engine::OwnerAnswer& outcome) {
+    return [this, alive = alive_, number, with_time](const OwnerAnswer& outcome) {
       if (!*alive) return;
       const auto it = clients_.find(number);
       if (it == clients_.end()) return;

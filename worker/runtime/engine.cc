@@ -70,11 +70,13 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       system_(loop),
       power_(loop),
       owner_keeper_(&state_, options.state_dir),
+      owners_waiting_(&owner_keeper_),
       surroundings_(&system_, machine.host, machine.devices, options.told),
       output_(
           loop, [this](protocol::WorkerMessage message) { Send(message); },
           [this](AttemptRef ref) { DeleteFiles(ref); }),
-      random_(options.incarnation) {
+      random_(options.incarnation),
+      outbox_(link) {
   context_ = {.loop = loop,
               .disk = &disk_,
               .upkeep = &upkeep_,
@@ -179,9 +181,9 @@ void Engine::NoticeSuspension() {
 
 // If this is true, what has just come from a link belongs to a link that was given up.
 bool Engine::SuspensionEndsLink() {
-  const uint64_t opening = opening_;
+  const uint64_t opening = outbox_.opening();
   NoticeSuspension();
-  return opening != opening_;
+  return opening != outbox_.opening();
 }
 
 void Engine::Tick() {
@@ -197,7 +199,7 @@ void Engine::SetTimer() {
 
 void Engine::AfterRound() {
   output_.Pump();
-  AnswerOwner();
+  owners_waiting_.Answer(loop_->clock().Get().mono, agent_->live_attempts() == 0);
   ExitWhenReady();
   link_->Flush();
 }
@@ -215,36 +217,27 @@ protocol::Hello Engine::Introduce(protocol::Hello hello) const {
 }
 
 void Engine::Do(const OpenLink& effect) {
-  before_open_.emplace();
   protocol::Hello hello = effect.hello;
   hello.said = absl::Nanoseconds(BootTimeNs());
-  surroundings_.Look(options_.route->next(), [this, hello = std::move(hello), number = ++opening_](
-                                                 absl::StatusOr<std::string> address) {
-    if (number != opening_ || !before_open_) return;
-    if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit()) CloseUnusedStores();
-    if (!options_.address.empty()) address = options_.address;
-    if (!address.ok()) return OnLinkClosed(address.status());
-    address_ = *address;
-    link_->Open(Introduce(hello));
-    const auto waiting = *std::exchange(before_open_, std::nullopt);
-    for (const auto& [message, made_ns] : waiting) link_->Send(message, made_ns);
-  });
+  surroundings_.Look(options_.route->next(),
+                     [this, hello = std::move(hello),
+                      number = outbox_.Hold()](absl::StatusOr<std::string> address) {
+                       if (!outbox_.Holds(number)) return;
+                       if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit())
+                         CloseUnusedStores();
+                       if (!options_.address.empty()) address = options_.address;
+                       if (!address.ok()) return OnLinkClosed(address.status());
+                       address_ = *address;
+                       link_->Open(Introduce(hello));
+                       outbox_.Release();
+                     });
 }
 
 void Engine::Do(const CloseLink& effect) {
   options_.route->OnClosed(absl::DeadlineExceededError(effect.reason)).IgnoreError();
-  before_open_.reset();
-  ++opening_;
+  outbox_.Drop();
   link_->Close();
   output_.OnDisconnected();
-}
-
-void Engine::Send(const protocol::WorkerMessage& message) {
-  if (before_open_) {
-    before_open_->push_back({message, BootTimeNs()});
-  } else {
-    link_->Send(message, BootTimeNs());
-  }
 }
 
 void Engine::Do(const SayHeartbeat& effect) {
@@ -290,7 +283,7 @@ void Engine::OnWelcome() {
 
 void Engine::OnLinkClosed(const absl::Status& why) {
   if (SuspensionEndsLink()) return;
-  before_open_.reset();
+  outbox_.Drop();
   output_.OnDisconnected();
   if (goodbye_said_ && on_exit_) return std::exchange(on_exit_, nullptr)();
   const double jitter = std::uniform_real_distribution<double>(0, 1)(random_);
@@ -479,25 +472,8 @@ void Engine::Lend(OnOwnerAnswer done) {
 // The answer comes after a round of the loop, at the latest after the round that this timer begins.
 void Engine::AwaitOwner(bool pc_free, OnOwnerAnswer done) {
   const MonoTime now = loop_->clock().Get().mono;
-  owners_waiting_.push_back({now, pc_free, std::move(done)});
-  loop_->At(now + kSavePatience, [] {});
-}
-
-bool Engine::SavesOwner(MonoTime since) const {
-  return owner_keeper_.outcome() == OwnerKeeper::Outcome::kSaving &&
-         loop_->clock().Get().mono < since + kSavePatience;
-}
-
-void Engine::AnswerOwner() {
-  if (owners_waiting_.empty()) return;
-  const bool saved = owner_keeper_.outcome() == OwnerKeeper::Outcome::kSaved;
-  for (WaitingOwner& one : std::exchange(owners_waiting_, {})) {
-    if (SavesOwner(one.asked) || (one.pc_free && agent_->live_attempts() > 0)) {
-      owners_waiting_.push_back(std::move(one));
-    } else {
-      one.done({loop_->clock().Get().mono - one.asked, saved});
-    }
-  }
+  owners_waiting_.Await(now, pc_free, std::move(done));
+  loop_->At(now + OwnersWaiting::kSavePatience, [] {});
 }
 
 void Engine::Do(const SaveOwner& effect) { owner_keeper_.Save(effect.state); }
@@ -556,9 +532,10 @@ void Engine::ExitWhenReady() {
   // The last return may have made the agent ready to exit.
   if (!agent_->ReadyToExit()) Tick();
   if (!agent_->ReadyToExit()) return;
-  const bool patient = loop_->clock().Get().mono < exit_asked_ + kSavePatience;
-  if (SavesOwner(exit_asked_) || (!exit_noted_ && patient)) {
-    loop_->At(exit_asked_ + kSavePatience, [] {});
+  const MonoTime now = loop_->clock().Get().mono;
+  const MonoTime latest = exit_asked_ + OwnersWaiting::kSavePatience;
+  if (owners_waiting_.IsSaving(exit_asked_, now) || (!exit_noted_ && now < latest)) {
+    loop_->At(latest, [] {});
     return;
   }
   goodbye_said_ = true;

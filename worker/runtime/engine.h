@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,6 +23,8 @@
 #include "worker/loop/event_loop.h"
 #include "worker/os/seams.h"
 #include "worker/owner/owner_keeper.h"
+#include "worker/runtime/outbox.h"
+#include "worker/runtime/owners_waiting.h"
 #include "worker/runtime/surroundings.h"
 #include "worker/shipping/output.h"
 
@@ -75,13 +76,7 @@ class Engine : public AttemptObserver {
   void Shutdown(std::function<void()> done);
 
   // The owner, on this PC. `done` is called once nothing runs for the cluster any more (Reclaim)
-  // and the wish is saved. Saving delays it by kSavePatience at most.
-  static constexpr absl::Duration kSavePatience = absl::Seconds(2);
-  struct OwnerAnswer {
-    absl::Duration took;
-    bool saved = true;  // false: for now, a restart of the worker would forget it
-  };
-  using OnOwnerAnswer = std::function<void(const OwnerAnswer&)>;
+  // and the wish is saved, if that does not take too long (OwnersWaiting).
   void Reclaim(const YieldRequest& request, OnOwnerAnswer done);
   void Lend(OnOwnerAnswer done);
 
@@ -131,7 +126,7 @@ class Engine : public AttemptObserver {
   void Do(const Sleep& effect);
   void Do(const Note& effect);
 
-  void Send(const protocol::WorkerMessage& message);
+  void Send(const protocol::WorkerMessage& message) { outbox_.Send(message); }
   void OnMessage(const protocol::CoordinatorMessage& message);
   void OnWelcome();
   void OnLinkClosed(const absl::Status& why);
@@ -142,8 +137,6 @@ class Engine : public AttemptObserver {
   void SweepRunDirs();
   void SweepSupervisorsSoon();
   void AwaitOwner(bool pc_free, OnOwnerAnswer done);
-  void AnswerOwner();
-  bool SavesOwner(MonoTime since) const;
   void ExitWhenReady();
 
   EventLoop* const loop_;
@@ -158,6 +151,7 @@ class Engine : public AttemptObserver {
   Background system_;
   Background power_;
   OwnerKeeper owner_keeper_;
+  OwnersWaiting owners_waiting_;
   Surroundings surroundings_;
   RunnerContext context_;
   Output output_;
@@ -175,19 +169,10 @@ class Engine : public AttemptObserver {
   EventLoop::TimerId timer_ = 0;
   std::mt19937_64 random_;
 
-  // While our address is being found, messages wait here, so that the hello goes first. Each has
-  // the time at which it was made.
-  std::optional<std::vector<std::pair<protocol::WorkerMessage, int64_t>>> before_open_;
-  uint64_t opening_ = 0;  // the OpenLink that before_open_ belongs to
+  Outbox outbox_;
   std::string address_;
   std::function<void(const std::string&)> on_welcome_;
 
-  struct WaitingOwner {
-    MonoTime asked;
-    bool pc_free = false;  // whether a free PC is waited for
-    OnOwnerAnswer done;
-  };
-  std::vector<WaitingOwner> owners_waiting_;
   std::function<void()> on_exit_;
   MonoTime exit_asked_;
   bool exit_noted_ = false;  // the next worker will know of it

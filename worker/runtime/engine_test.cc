@@ -398,7 +398,7 @@ TEST_F(EngineTest, TheOwnerGetsThePcAndHearsHowLongItTook) {
   std::optional<absl::Duration> took;
   YieldRequest request;
   request.reason = "a game";
-  engine_->Reclaim(request, [&](const Engine::OwnerAnswer& answer) { took = answer.took; });
+  engine_->Reclaim(request, [&](const OwnerAnswer& answer) { took = answer.took; });
   RunUntil([&] { return took.has_value(); });
   EXPECT_LT(*took, absl::Seconds(10));
   EXPECT_EQ(engine_->agent().live_attempts(), 0);
@@ -414,7 +414,7 @@ TEST_F(EngineTest, ThePcIsKeptAwakeWhileRanksAreThereForNoOwner) {
   EXPECT_FALSE(power_.kept_awake);
   RunAttempt(ShellAttempt(kRef, "trap '' TERM; sleep 1000"));
   RunUntil([&] { return power_.kept_awake; });
-  engine_->Reclaim({}, [](const Engine::OwnerAnswer&) {});
+  engine_->Reclaim({}, [](const OwnerAnswer&) {});
   RunUntil([&] { return !power_.kept_awake; });
 }
 
@@ -429,7 +429,7 @@ TEST_F(EngineTest, TheOwnerGetsThePcFromASupervisorThatItsRanksHaveStopped) {
   YieldRequest request;
   request.grace = absl::ZeroDuration();
   bool free = false;
-  engine_->Reclaim(request, [&](const Engine::OwnerAnswer&) { free = true; });
+  engine_->Reclaim(request, [&](const OwnerAnswer&) { free = true; });
   RunUntil([&] { return free; });
 }
 

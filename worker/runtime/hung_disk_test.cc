@@ -42,13 +42,13 @@ class HungDiskTest : public EngineRig {
   }
   ~HungDiskTest() override { KillWorker(); }
 
-  Engine::OwnerAnswer Reclaim() {
+  OwnerAnswer Reclaim() {
     YieldRequest request;
     request.grace = absl::ZeroDuration();
-    std::optional<Engine::OwnerAnswer> answered;
-    engine_->Reclaim(request, [&](const Engine::OwnerAnswer& answer) { answered = answer; });
+    std::optional<OwnerAnswer> answered;
+    engine_->Reclaim(request, [&](const OwnerAnswer& answer) { answered = answer; });
     RunUntil([&] { return answered.has_value(); });
-    return answered.value_or(Engine::OwnerAnswer());
+    return answered.value_or(OwnerAnswer());
   }
 
   hpc::testing::FreezingDisk disk_{dir_};
@@ -58,7 +58,7 @@ TEST_F(HungDiskTest, AReclaimReturnsThePcAndIsSavedLater) {
   RunAttempt(ShellAttempt(kRef, "while :; do echo line; sleep 0.01; done"));
   RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
   ASSERT_TRUE(disk_.Freeze());
-  const Engine::OwnerAnswer answer = Reclaim();
+  const OwnerAnswer answer = Reclaim();
   EXPECT_FALSE(answer.saved);
   EXPECT_EQ(engine_->agent().live_attempts(), 0);
   EXPECT_THAT(link_->Heard<protocol::AttemptReturned>(), SizeIs(1));

@@ -55,6 +55,11 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
         absl::StrCat(node->name(), " cannot be put to sleep: its owner has taken it back",
                      node->record.reclaim_reason.empty() ? "" : ": ", node->record.reclaim_reason));
   }
+  if (const std::string& trouble = node->record.inventory.sleep_trouble; !trouble.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        node->name(), " cannot be put to sleep: ", trouble,
+        ". Another command for it is given to its worker: hpc-worker --power-command"));
+  }
   const std::string why = absl::StrCat("asked to sleep", By(who));
   Set(turn, node, Power::kDraining, why);
   std::string text = why;

@@ -14,6 +14,18 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
+TEST(SleepTest, APcThatCannotSleepIsRefusedBeforeItsRanksAreStopped) {
+  ClusterTester c;
+  protocol::Hello hello = HelloOf("pc1");
+  hello.inventory.sleep_trouble = "logind answers 'na'";
+  ASSERT_OK(c.Hello(hello));
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  EXPECT_THAT(c.Sleep("pc1"),
+              StatusIs(kPrecondition, HasSubstr("cannot be put to sleep: logind answers 'na'")));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+}
+
 TEST(SleepTest, IdleNodeIsToldAtOnceAndIsOffWhenItIsGone) {
   ClusterTester c;
   c.Join({"pc1"});

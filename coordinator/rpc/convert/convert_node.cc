@@ -78,6 +78,7 @@ protocol::Inventory FromProto(const v1::Inventory& inventory) {
   out.kernel = Words(inventory.kernel());
   out.driver = Words(inventory.driver());
   out.gpu_trouble = Words(inventory.gpu_trouble());
+  out.sleep_trouble = Words(inventory.sleep_trouble());
   out.worker_version = Words(inventory.worker_version());
   out.can_wake_by_hook = inventory.can_wake_by_hook();
   for (const std::string& owner : inventory.owners()) out.owners.push_back(Words(owner));
@@ -102,6 +103,7 @@ v1::Inventory ToProto(const protocol::Inventory& inventory) {
   out.set_kernel(inventory.kernel);
   out.set_driver(inventory.driver);
   out.set_gpu_trouble(inventory.gpu_trouble);
+  out.set_sleep_trouble(inventory.sleep_trouble);
   out.set_worker_version(inventory.worker_version);
   out.set_can_wake_by_hook(inventory.can_wake_by_hook);
   for (const std::string& owner : inventory.owners) out.add_owners(owner);

@@ -121,6 +121,7 @@ TEST(Nodes, AnInventoryComesBackAsItWent) {
   inventory.driver = "550";
   inventory.worker_version = "0.1.0";
   inventory.gpu_trouble = "nvmlInit: Driver/library version mismatch";
+  inventory.sleep_trouble = "logind: na";
   inventory.can_wake_by_hook = true;
   inventory.owners = {"anna", "bert"};
   EXPECT_EQ(FromProto(ToProto(inventory)), inventory);

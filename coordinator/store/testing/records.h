@@ -146,6 +146,7 @@ inline NodeRecord FullNode(const std::string& name) {
   node.inventory.driver = "550.54";
   node.inventory.worker_version = "0.1.0";
   node.inventory.gpu_trouble = "the driver did not answer";
+  node.inventory.sleep_trouble = "logind did not answer";
   node.inventory.can_wake_by_hook = true;
   node.inventory.owners = {"anna", "bert"};
   node.boot_id = "b00t";
