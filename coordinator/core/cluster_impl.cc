@@ -82,7 +82,7 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       state.capacity_changed = true;
       return;
     case Alarm::kDoubt:
-      return gangs.fences().LookAtSilence(turn, state.nodes.At(key.subject));
+      return gangs.lost_nodes().LookAtSilence(turn, state.nodes.At(key.subject));
     case Alarm::kWord:
       return gangs.WordOver(turn, state.runs.Find(key.subject));
     case Alarm::kRetry:

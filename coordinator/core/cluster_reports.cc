@@ -111,7 +111,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::AttemptReturned
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Doubted& report) {
   const auto live = Reported(turn, node, report.ref);
-  if (live) gangs.fences().Doubted(turn, live->run, live->member, report.asked);
+  if (live) gangs.lost_nodes().Doubted(turn, live->run, live->member, report.asked);
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Recalled& report) {
@@ -123,7 +123,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Recalled& repor
     gangs.Recalled(turn, live->run, member, node->name());
   } else {
     // If no node can recall them, the fence decides.
-    gangs.fences().NotRecalled(turn, live->run, member, node->name());
+    gangs.lost_nodes().NotRecalled(turn, live->run, member, node->name());
   }
 }
 

@@ -25,8 +25,8 @@ bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, protocol::
 // Python wrote it to stderr, or else by the last lines of its stderr, as far as they are on disk.
 // An exit that has words already, or is a success, stays as it is.
 void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExit* exit);
-// Dates the traceback of a rank that failed at `ended_at`, by when its file was last written to
-// (words_before_end). Leaves it undated if that was more than kLongestEnding before.
+// Sets words_before_end of a failure with a traceback: how long before `ended_at` the error file,
+// or else stderr, was last written to. Leaves it unset if that is longer than kLongestEnding.
 void DateWords(const std::string& attempt_dir, int32_t rank, absl::Time ended_at,
                protocol::RankExit* exit);
 

@@ -26,7 +26,7 @@ class Outbox {
     waiting_.emplace();
     return ++opening_;
   }
-  // Whether messages still wait for that opening: it was not given up.
+  // Whether that opening goes on: it has neither been released nor dropped.
   bool Holds(uint64_t opening) const { return waiting_ && opening == opening_; }
   // The hello has gone: sends what has waited.
   void Release() {

@@ -38,7 +38,7 @@ Supervisor::Supervisor(SupervisorSpec spec, Workplace* place)
       book_(&writer_, &feed_),
       recall_(&poller_,
               [this](int64_t grace_ms) {
-                StopOnOrder({grace_ms, "recall"});
+                StopOnOrder({grace_ms, kRecallReason});
               }),
       ranks_(spec_.ranks.size()) {}
 

@@ -65,6 +65,7 @@ class Supervisor {
 
  private:
   static constexpr char kSigtermReason[] = "SIGTERM";
+  static constexpr char kRecallReason[] = "recall";
   enum class Phase { kPreparing, kReady, kRunning, kLeaving, kStopping, kKilling, kGone };
 
   struct Rank {

@@ -201,8 +201,10 @@ void Supervisor::BeginStop(const StopRanks& order) {
     return;
   }
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  // Ends that are held back came before the stop. But if the stop is a SIGTERM, they came of it.
-  if (order.reason != kSigtermReason) ReleaseEnds(kAll);
+  // Ends that are held back came before the stop. But if the stop is a SIGTERM, they came of it. So
+  // they did, most likely, if the worker is gone and another node recalls the ranks: the PC goes
+  // down.
+  if (order.reason != kSigtermReason && order.reason != kRecallReason) ReleaseEnds(kAll);
   stopping_ = true;
   book_.Record(StopBegan{.reason = order.reason, .at_ns = now});
   ReleaseEnds(kAll);

@@ -104,7 +104,7 @@ void Liveness::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool 
   // Those orders were meant for the previous connection. This greeting tells the node how things
   // stand.
   turn.Untell(node->name());
-  gangs_->fences().ForgetPromises(*node);
+  gangs_->lost_nodes().ForgetPromises(*node);
   // The order matters: an owner's wish explains why attempts ended there, and attempts that wait
   // for the node to wake must not be taken for attempts that it has lost.
   owners_->Greet(turn, node, hello);
@@ -130,7 +130,7 @@ absl::StatusOr<Node*> Liveness::Heard(Now now, const Session& session) {
 
 void Liveness::Disconnected(Turn& turn, Node* node, bool reset) {
   node->Disconnect();
-  gangs_->fences().Doubt(turn, node);
+  gangs_->lost_nodes().Doubt(turn, node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono(), GraceOf(turn, *node));
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());

@@ -35,7 +35,7 @@ class Reconciler {
     }
     TellAgain(run, held);
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
-      gangs_->fences().WatchSilence(*run->attempt);
+      gangs_->lost_nodes().WatchSilence(*run->attempt);
     }
     Reckon(run, held);
     const MemberContact before = std::exchange(MemberOf(*run)->contact, MemberContact::kThere);

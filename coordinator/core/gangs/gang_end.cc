@@ -132,7 +132,7 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   const bool done = attempt.WorkIsDoneOn(node);
   GiveBack(turn, state_, run, member);
   if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
-  fences_.Arm(run);
+  lost_nodes_.Arm(run);
   if (attempt.stopping()) {
     if (why && !done) attempt.causes.Learn(*why);
     if (!why) attempt.causes.Withdraw(node);
@@ -176,8 +176,8 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
   if (before == MemberContact::kThere) {
     member->lost_at = turn.mono();
-    fences_.Arm(run);
-    fences_.AskForRecall(turn, *run, member, run->request().stop_grace);
+    lost_nodes_.Arm(run);
+    lost_nodes_.AskForRecall(turn, *run, member, run->request().stop_grace);
   }
   const Window when{state_->nodes.Find(node)->silence_before.earliest, turn.mono()};
   const std::string text =
@@ -198,12 +198,12 @@ void Gangs::NodeGone(Turn& turn, Node* node, AttemptOutcome outcome, const std::
       GiveBack(turn, state_, run, member);
     } else {
       member->lost_at = node->lease.heard();
-      fences_.Arm(run);
+      lost_nodes_.Arm(run);
     }
     const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
-    if (outcome == AttemptOutcome::kNodeLost) fences_.AskForRecall(turn, *run, member, grace);
-    for (Member& other : attempt.members) fences_.NotRecalled(turn, run, &other, node->name());
+    if (outcome == AttemptOutcome::kNodeLost) lost_nodes_.AskForRecall(turn, *run, member, grace);
+    for (Member& other : attempt.members) lost_nodes_.NotRecalled(turn, run, &other, node->name());
     StopFor(turn, run, cause, grace);
   }
   GoesDown(turn, node, cause);
@@ -230,12 +230,12 @@ bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
 }
 
 void Gangs::FencePassed(Turn& turn, Run* run) {
-  fences_.Pass(turn, run);
+  lost_nodes_.Pass(turn, run);
   FinishIfReturned(turn, run);
 }
 
 void Gangs::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
-  fences_.Recalled(turn, run, lost, by);
+  lost_nodes_.Recalled(turn, run, lost, by);
   FinishIfReturned(turn, run);
 }
 

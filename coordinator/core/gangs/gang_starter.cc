@@ -240,7 +240,7 @@ void GangStarter::SendStart(Turn& turn, Run* run) {
               protocol::Start{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
                               attempt.record.store_host, attempt.witnessed});
   }
-  if (attempt.witnessed) gangs_->fences().WatchSilence(attempt);
+  if (attempt.witnessed) gangs_->lost_nodes().WatchSilence(attempt);
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.start_timeout);
 }
 

@@ -4,7 +4,7 @@
 // gang_starter.h: from placement to running.
 // gang_stop.cc:   telling ranks to end.
 // gang_end.cc:    what ranks and nodes report about their end, and what follows for the run.
-// fences.h:       when ranks on nodes that are gone have ended.
+// lost_nodes.h:   when ranks on nodes that are gone have ended.
 // verdicts.h:     why an attempt ends.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "coordinator/core/gangs/fences.h"
+#include "coordinator/core/gangs/lost_nodes.h"
 #include "coordinator/core/gangs/run_ledger.h"
 #include "coordinator/core/gangs/verdicts.h"
 #include "coordinator/core/state/state.h"
@@ -35,10 +35,10 @@ struct StopOrder {
 class Gangs {
  public:
   Gangs(State* state, RunLedger* ledger)
-      : state_(state), ledger_(ledger), verdicts_(state), fences_(state) {}
+      : state_(state), ledger_(ledger), verdicts_(state), lost_nodes_(state) {}
 
   Verdicts& verdicts() { return verdicts_; }
-  Fences& fences() { return fences_; }
+  LostNodes& lost_nodes() { return lost_nodes_; }
 
   // ---- stop
   // Stops every rank of the run's attempt, within the order's grace or the run's own, whichever is
@@ -50,7 +50,7 @@ class Gangs {
   void StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration grace);
   // The same for all attempts that hold devices on the node.
   void StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Duration grace);
-  // Those of them that are being stopped get no more time than `grace` from now on.
+  // Attempts on the node that are being stopped already get at most `grace` from now on.
   void HastenAllOn(Turn& turn, const Node& node, absl::Duration grace);
   // Gives the order to stop again to a node that may not have heard it.
   void RepeatStop(Turn& turn, const Run& run, const Member& member);
@@ -64,8 +64,8 @@ class Gangs {
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
-  // The worker of the node served the attempt's rendezvous store, which died with it, so long ago
-  // or longer.
+  // The node's worker served the attempt's rendezvous store. It died at least `ago` before now, and
+  // the store with it.
   void StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago);
   // The node has ended the attempt's ranks by itself, or lost them, because of `why` if that is
   // set. It may still have some.
@@ -122,7 +122,7 @@ class Gangs {
   State* state_;
   RunLedger* ledger_;
   Verdicts verdicts_;
-  Fences fences_;
+  LostNodes lost_nodes_;
 };
 
 }  // namespace hpc::coordinator

@@ -1,5 +1,5 @@
 // Why each attempt ends: gathers the causes as they are heard, and writes down the verdict that
-// follows from all that is known (values/cause.h: which cause decides). Each new cause may change
+// follows from all that is known (values/deciding_cause.h). Each new cause may change
 // the verdict until the attempt is over.
 #ifndef HPC_COORDINATOR_CORE_GANGS_VERDICTS_H_
 #define HPC_COORDINATOR_CORE_GANGS_VERDICTS_H_

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "coordinator/core/state/node_table.h"
 #include "coordinator/core/values/cause.h"
+#include "coordinator/core/values/deciding_cause.h"
 
 namespace hpc::coordinator {
 

@@ -45,10 +45,14 @@ struct Cause {
 // last: the kernel needs time to clear away what a process leaves.
 inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
 
+// The first failure that may be a consequence waits this long for what its peer, or its node, says.
+inline constexpr absl::Duration kWordOfPeer = absl::Seconds(1);
+
 // Whether the cause is the failure of a rank.
 inline bool IsFailure(const Cause& cause) { return IsFailure(cause.kind); }
 
-// When the rank failed whose end was seen then: when it wrote its traceback, if that is known.
+// When the rank failed: between its traceback, if it wrote one, and `reaped`, when its end was
+// seen. It may have caught that exception and gone on, so nothing more exact is known.
 Moment FailedAt(const protocol::RankExit& exit, const Moment& reaped);
 
 // The kind of failure of a rank that was not told to end.
@@ -58,44 +62,14 @@ CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_
 // `reaped` is when its end was seen.
 Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits);
-// A rank that was told to end may have failed before: the last that it said is an exception which
-// is none of a peer's. Returns that in words, or "".
+// A rank that was told to end may have failed before: its last words are an exception that does not
+// speak of a peer. Returns that in words, or "".
 std::string SpokenOf(const RankRecord& rank);
 // The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
                    const std::string& text);
 // The cause for an order that the coordinator gives now.
 Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text);
-
-// Returns the cause that decides how the attempt ends. `causes` must not be empty.
-//
-// 1. Among failures of ranks the earliest counts. If two cannot be put in order, a failure that
-//    asks for a restart comes before others, and a complaint about a peer comes last. Since a rank
-//    may close its connections before it ends, a complaint about a peer gives way to any other
-//    failure up to kWordOfPeer later. A failure without words, if it is no crash, gives way so only
-//    to one that asks for a restart, and to one on another node that SIGTERM ended, perhaps
-//    earlier.
-// 2. A failure decides only if it surely came before every other cause. A rank whose peers are
-//    taken away may fail in any way that its program likes: with a complaint about a peer, with an
-//    error of its own, or by a signal. Exceptions:
-//    - SIGKILL is never a consequence. Such a failure decides if the latest time at which it may
-//      have happened is before that of the other cause.
-//    - A PC that goes down sends SIGTERM to all of its processes, and perhaps to a rank first. So a
-//      failure that may answer it gives way to what its own node reports for up to kWordOfPeer
-//      after it.
-//    - What only explains complaints (`of_complaints`) excuses nothing else on other nodes.
-//    - An order that was given when the failure had been heard came after it.
-// 3. Otherwise the earliest of the other causes decides. Those that came after the failure do not
-//    count, since they cannot explain it.
-const Cause& Deciding(const std::vector<Cause>& causes);
-
-// Whether the failures so far may all be consequences of something that is still to be heard. That
-// is so if all of them complain about a peer or were ended by SIGTERM. Where ranks `may_ask` for a
-// restart (--retry-exit), failures without words count as possible consequences, too.
-bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask);
-
-// The first failure that may be a consequence waits this long for what its peer, or its node, says.
-inline constexpr absl::Duration kWordOfPeer = absl::Seconds(1);
 
 }  // namespace hpc::coordinator
 

@@ -320,6 +320,7 @@ STEPS = {
     "kill supervisor": Crossing._kill_supervisor,
     "kill rank": lambda c, pc: c._signal_ranks(pc, signal.SIGKILL),
     "fail rank": lambda c, pc: c._signal_ranks(pc, signal.SIGUSR1),
+    "caught at": lambda c, pc: c._signal_ranks(pc, signal.SIGUSR2),
     "crash rank": lambda c, pc: c._signal_ranks(pc, CRASH),
     "unplug": lambda c, pc: c.cluster.network.cable(pc, False),
     "plug": lambda c, pc: c.cluster.network.cable(pc, True),

@@ -249,8 +249,14 @@ def slow_ends():
         yield f"impatient in-own-words owns tidies: {cut}"
     for habits in ("tidies", "owns tidies", "silent", "asks75"):
         yield f"{habits}: fail rank pc3 => costs 1"
-        yield f"{habits}: fail rank pc2, 1, unplug pc1, 3, plug pc1 => costs 1"
+        yield f"{habits}: fail rank pc2, 6, unplug pc1, 3, plug pc1 => costs 1"
     yield "asks75: crash rank pc2 => costs 1"
+    for habits in ("says", "silent"):
+        for order in ("r_s-w", "r-s-w"):
+            yield f"{habits}: caught at pc1, 1, down {order} pc2, 1, boot pc2"
+        yield f"{habits}: caught at pc1, 1, kill supervisor pc2"
+    yield "impatient says: caught at pc1, 0.7, unplug pc2, 4, plug pc2"
+    yield "impatient says: caught at pc1, 0.7, unplug pc1, 3, plug pc1"
     for fault in ("reclaim at pc2", "kill supervisor pc2", "unplug pc2, 4.6, plug pc2"):
         yield f"silent: {fault}"
         yield f"owns tidies: {fault}"

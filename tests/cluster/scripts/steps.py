@@ -6,7 +6,7 @@ FOLDER/starts has one line for each start of a rank; FOLDER/RUN.ATTEMPT.RANK beg
 and has "STEP AT" for each step that was logged, printed and recorded before (AT: monotonic seconds).
 Rank 0 keeps a checkpoint; it ends when FOLDER/done is there. The ranks hold connections to rank 0 as
 those of a training do, and fail at once when one is closed. SIGUSR1 makes a rank fail by an error of
-its own.
+its own, SIGUSR2 prints an exception that it has caught.
 
     HABIT        what the ranks do otherwise
     hangs        a rank that has lost a peer waits for ever, as under NCCL
@@ -18,6 +18,7 @@ its own.
     owns         a rank that has lost a peer fails in words of its own
     crashes      a rank that has lost a peer dies of SIGSEGV
     silent       a rank that has lost a peer ends with 1 and says nothing
+    says         a rank that has lost a peer says so on stdout, and ends with 1
     asks75       a rank that has lost a peer asks for a restart 0.7 s later, with exit code 75
     impatient    a rank that hears nothing of a peer for 2 s gives up, in the words of gloo
     in-own-words ... or in words of its own
@@ -173,7 +174,7 @@ def fail(*_):
     raise ValueError("no data for batch 7")
 
 
-def print_what_was_caught():
+def print_what_was_caught(*_):
     try:
         raise ValueError("could not upload metrics, trying again later")
     except ValueError:
@@ -187,6 +188,7 @@ def wait_for_sigterm():
 
 def answer_signals(habits):
     signal.signal(signal.SIGUSR1, fail)
+    signal.signal(signal.SIGUSR2, print_what_was_caught)
     if "raises" in habits:
         signal.signal(signal.SIGTERM, fail)
     if "sigwait0" in habits:
@@ -207,6 +209,9 @@ def lost_a_peer(habits):
         os._exit(75)
     if "silent" in habits:
         os._exit(1)
+    if "says" in habits:
+        print("lost a peer", flush=True)
+        sys.exit(1)
     if "owns" in habits:
         fail()
     if "crashes" in habits:

@@ -146,7 +146,7 @@ void Supervisor::Stop(absl::Duration grace, const std::string& reason, protocol:
     context_->trace.Note("    ", node_, ": stops ", prepare_.ref.ToString(), " within ",
                          absl::FormatDuration(grace), ": ", reason);
     stopping_ = true;
-    told_to_end_ = reason == kSigterm;
+    told_to_end_ = reason == kSigterm || reason == "recall";
     // Where all ranks have ended by themselves, the stop ends only what they have left running.
     if (phase_ < Phase::kRunning || HasRanks()) census_->blame().Harmed(prepare_.ref, reason);
     Record(StopBegan{reason, halt});
@@ -229,13 +229,15 @@ void Supervisor::WatchFence() {
 
 // -------------------------------------------------------------------------------------- endings
 
-void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
+// A supervisor that stood still reaps what has ended meanwhile before it takes an order to stop.
+void Supervisor::End(int32_t number, protocol::RankExit exit) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.ended = true;
   census_->blame().Ended(prepare_.ref, number, exit.exit_code);
   left_until_ = std::max(left_until_, context_->now() + rank.program.leaves_behind);
   if (exit.exit_code != 0) bonds_->Closed(prepare_.ref);
+  exit.after_stop = stopping_;
   const MonoTime now = context_->now();
   if (now >= frozen_until_) return Reap(number, exit, {});
   Later(frozen_until_ - now, [this, number, exit] {
@@ -245,12 +247,11 @@ void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
 
 // A success that may be the answer to a SIGTERM waits for the one that this supervisor gets.
 void Supervisor::Reap(int32_t number, protocol::RankExit exit, absl::Duration within) {
-  exit.after_stop = stopping_;
   const absl::Duration since_words = context_->now() - ranks_[number].failed_at;
   if (!exit.traceback.empty() && since_words <= protocol::kLongestEnding) {
     exit.words_before_end = since_words;
   }
-  const bool waits = !stopping_ && exit.catches_sigterm && exit.exit_code == 0;
+  const bool waits = !exit.after_stop && exit.catches_sigterm && exit.exit_code == 0;
   if (!waits || context_->Bugged(Bug::kSuccessAtOnce)) return Tell(number, exit, within);
   Later(absl::Milliseconds(500), [this, number, exit, within]() mutable {
     if (phase_ == Phase::kGone) return;

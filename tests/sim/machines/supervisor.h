@@ -123,7 +123,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void Later(absl::Duration d, std::function<void()> what);
   void StartOne(int32_t number, const std::string& master);
   // The rank has ended, and is reaped when the supervisor looks.
-  void End(int32_t number, const protocol::RankExit& exit);
+  void End(int32_t number, protocol::RankExit exit);
   void Reap(int32_t number, protocol::RankExit exit, absl::Duration within);
   void Tell(int32_t number, const protocol::RankExit& exit, absl::Duration within);
   // The rank gets SIGTERM, and ends after a moment unless it ignores that.

@@ -1,8 +1,8 @@
 // When ranks on nodes that are not heard any more have ended: by a deadline of their own
-// (policy/fence.h), or because another node of the gang ends them (recall). Whoever calls what may
-// give devices back then looks whether the attempt is over.
-#ifndef HPC_COORDINATOR_CORE_GANGS_FENCES_H_
-#define HPC_COORDINATOR_CORE_GANGS_FENCES_H_
+// (policy/fence.h), or because another node of the gang ends them (recall). After
+// Pass and Recalled, which may give devices back, the caller looks whether the attempt is over.
+#ifndef HPC_COORDINATOR_CORE_GANGS_LOST_NODES_H_
+#define HPC_COORDINATOR_CORE_GANGS_LOST_NODES_H_
 
 #include <string>
 
@@ -11,9 +11,9 @@
 
 namespace hpc::coordinator {
 
-class Fences {
+class LostNodes {
  public:
-  explicit Fences(State* state) : state_(state) {}
+  explicit LostNodes(State* state) : state_(state) {}
 
   // Computes when the ranks of each lost node have ended, and sets the alarm for it.
   void Arm(Run* run);
@@ -51,4 +51,4 @@ class Fences {
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_GANGS_FENCES_H_
+#endif  // HPC_COORDINATOR_CORE_GANGS_LOST_NODES_H_

@@ -1,4 +1,4 @@
-#include "coordinator/core/gangs/fences.h"
+#include "coordinator/core/gangs/lost_nodes.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 }  // namespace
 
-void Fences::Arm(Run* run) {
+void LostNodes::Arm(Run* run) {
   const Attempt& attempt = *run->attempt;
   const FenceTimes times(state_->options.lease);
   MonoTime next = MonoTime::Infinite();
@@ -31,12 +31,12 @@ void Fences::Arm(Run* run) {
 
 // A node that said that it goes may still be heard afterwards, and that counts. But a worker that
 // does not know of the attempt prolongs nothing, however long it is heard.
-MonoTime Fences::HeardOf(const Member& member) const {
+MonoTime LostNodes::HeardOf(const Member& member) const {
   if (member.disowned()) return member.lost_at;
   return std::max(member.lost_at, state_->nodes.Find(member.placement.node)->lease.heard());
 }
 
-void Fences::Pass(Turn& turn, Run* run) {
+void LostNodes::Pass(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   const FenceTimes times(state_->options.lease);
   Arm(run);
@@ -61,7 +61,7 @@ void Fences::Pass(Turn& turn, Run* run) {
 
 // ------------------------------------------------------------------------------------- recall
 
-void Fences::AskForRecall(Turn& turn, const Run& run, Member* lost, absl::Duration grace) {
+void LostNodes::AskForRecall(Turn& turn, const Run& run, Member* lost, absl::Duration grace) {
   if (lost->recall.port == 0 || lost->placement.returned) return;
   const Member* const before = run.attempt->FindMember(lost->recall_by);
   for (const Member& m : run.attempt->members) {
@@ -75,12 +75,12 @@ void Fences::AskForRecall(Turn& turn, const Run& run, Member* lost, absl::Durati
   }
 }
 
-void Fences::NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+void LostNodes::NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
   if (!lost->lost() || lost->recall_by != by) return;
   AskForRecall(turn, *run, lost, run->attempt->stop_grace);
 }
 
-void Fences::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+void LostNodes::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
   if (!lost->lost() || lost->placement.returned) return;
   turn.Event(event::kAttemptFenced, About(run->attempt->ref(), lost->placement.node),
              absl::StrCat("its supervisor on ", lost->placement.node,
@@ -91,7 +91,7 @@ void Fences::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by)
 
 // ------------------------------------------------------------------------------------- doubts
 
-void Fences::WatchSilence(const Attempt& attempt) {
+void LostNodes::WatchSilence(const Attempt& attempt) {
   const FenceTimes times(state_->options.lease);
   for (const Member& m : attempt.members) {
     Node* node = state_->nodes.Find(m.placement.node);
@@ -100,7 +100,7 @@ void Fences::WatchSilence(const Attempt& attempt) {
   }
 }
 
-void Fences::LookAtSilence(Turn& turn, Node* node) {
+void LostNodes::LookAtSilence(Turn& turn, Node* node) {
   const FenceTimes times(state_->options.lease);
   const bool stood_still = turn.mono() >= node->doubt_at + kStandstill;
   MonoTime next = node->lease.due() + times.doubt_after;
@@ -118,7 +118,7 @@ void Fences::LookAtSilence(Turn& turn, Node* node) {
   state_->timers.Set(Alarm::kDoubt, node->number, next);
 }
 
-void Fences::Doubt(Turn& turn, Node* node) {
+void LostNodes::Doubt(Turn& turn, Node* node) {
   const absl::Duration span = FenceTimes(state_->options.lease).promise;
   for (Run* run : RunsOn(state_, *node)) {
     Attempt& attempt = *run->attempt;
@@ -132,13 +132,13 @@ void Fences::Doubt(Turn& turn, Node* node) {
   }
 }
 
-void Fences::Doubted(Turn& turn, Run* run, Member* member, MonoTime asked) {
+void LostNodes::Doubted(Turn& turn, Run* run, Member* member, MonoTime asked) {
   const absl::Duration span = FenceTimes(state_->options.lease).promise;
   TakePromise(turn.mono(), std::min(asked, turn.mono()) + span, member);
   Arm(run);
 }
 
-void Fences::ForgetPromises(const Node& node) {
+void LostNodes::ForgetPromises(const Node& node) {
   for (Run* run : RunsOn(state_, node)) {
     Member* member = run->attempt->FindMember(node.name());
     member->silent_since = MonoTime::Infinite();
