@@ -170,7 +170,8 @@ bool Verdicts::TakeVerdict(Now now, Attempt* attempt) {
   attempt->causes.Narrow(state_->nodes, now.mono);
   LearnGoingDown(attempt);
   const Cause& cause = attempt->causes.Deciding();
-  const std::string reason = WithWhoHadFinished(*attempt, cause, attempt->causes.Reason());
+  std::string reason = attempt->causes.Reason();
+  if (reason == cause.text) reason = WithWhoHadFinished(*attempt, cause, reason);
   AttemptRecord& record = attempt->record;
   std::vector<Cause> causes = attempt->causes.UpToLastOther();
   if (cause == attempt->decided && causes == attempt->recorded && reason == record.reason) {

@@ -145,6 +145,24 @@ TEST_F(JudgementTest, AnErrorBeforeTheStopIsTheReasonOfTheComplaint) {
   EXPECT_EQ(c.record(run).exit_code, 1);
 }
 
+TEST(GangOfThreeTest, WhoExitedBeforeAComplaintIsNotSaidOfTheErrorThatStandsForIt) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2", "pc3"});
+  const RunId run = c.Submit(Nodes(3));
+  c.Run(run);
+  ASSERT_OK(c.Exit(run, 1, Code(0)));
+  c.Pass(absl::Seconds(3));
+  ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
+  c.Pass(absl::Seconds(2));
+  ASSERT_EQ(c.state(run), RunState::kStopping);
+  ASSERT_OK(c.Exit(run, 2,
+                   {.signal = 15,
+                    .after_stop = true,
+                    .message = "ValueError: bad shape",
+                    .traceback = "Traceback ..."}));
+  EXPECT_EQ(c.attempt(run).reason, "rank 2 on pc3 failed: ValueError: bad shape");
+}
+
 TEST_F(JudgementTest, APeerThatHadExitedIsNamedBesideTheComplaint) {
   ASSERT_OK(c.Exit(run, 1, Code(0)));
   c.Pass(absl::Seconds(3));
