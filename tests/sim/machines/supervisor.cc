@@ -109,10 +109,13 @@ void Supervisor::Fail(int32_t number, int32_t code) {
   census_->blame().Fails(prepare_.ref, number, code);
   protocol::RankExit exit{.exit_code = code};
   if (number % 2 == 0) exit.message = exit.traceback = "ValueError: bad shape";
-  const absl::Duration ends_in = std::max(rank.program.closes_before, rank.program.tidies);
-  if (rank.program.closes_before > absl::ZeroDuration()) bonds_->Closed(prepare_.ref);
-  if (ends_in == absl::ZeroDuration()) return End(number, exit);
-  Later(ends_in, [this, number, exit] { End(number, exit); });
+  const auto end = [this, number, exit] { End(number, exit); };
+  const auto close = [this, end, before_end = rank.program.closes_before] {
+    if (before_end == absl::ZeroDuration()) return end();
+    bonds_->Closed(prepare_.ref);
+    Later(before_end, end);
+  };
+  rank.program.tidies == absl::ZeroDuration() ? close() : Later(rank.program.tidies, close);
 }
 
 void Supervisor::OnPeerClosed() {

@@ -66,7 +66,7 @@ struct Program {
   bool sticks = false;  // it survives SIGKILL for a while
   WithoutPeer without_peer = WithoutPeer::kHangs;
   absl::Duration closes_before;  // it closes its connections this long before it ends
-  absl::Duration tidies;         // it takes this long from its last words to its end
+  absl::Duration tidies;  // it takes this long from its last words until it closes them or ends
   absl::Duration leaves_behind;  // what it has started lives this much longer than it
 };
 
