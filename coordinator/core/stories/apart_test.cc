@@ -39,14 +39,11 @@ TEST_F(ApartTest, NorIsWhatFailsThereInWordsOfItsOwn) {
 TEST_F(ApartTest, SoIsWhatTakesAWhileToEndAfterItsTraceback) {
   protocol::RankAges ago{absl::Seconds(30), absl::ZeroDuration()};
   ago.apart = protocol::Apart{absl::Seconds(3.5), absl::Seconds(1)};
-  const auto fails = [&](absl::Duration words_before_end) {
-    return c.Exit(run, 0,
-                  {.exit_code = 1,
-                   .message = "my trainer: worker 1 went away",
-                   .words_before_end = words_before_end},
-                  ago);
-  };
-  ASSERT_OK(fails(absl::Seconds(1.2)));
+  ASSERT_OK(c.Exit(run, 0,
+                   {.exit_code = 1,
+                    .message = "my trainer: worker 1 went away",
+                    .words_before_end = absl::Seconds(1.2)},
+                   ago));
   EXPECT_EQ(Paid(), 0);
 }
 

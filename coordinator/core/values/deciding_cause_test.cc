@@ -44,6 +44,17 @@ TEST(DecidingTest, OfWhatCannotBeOrderedWhoAsksForARestartComesFirst) {
             "code 75");
 }
 
+TEST(DecidingTest, ASilentEndGivesWayToWhatItMayBeAConsequenceOf) {
+  const Cause silent = Failure(CauseKind::kSilent, 9.8, 10, "code 1");
+  EXPECT_EQ(Decided({silent, Failure(CauseKind::kKilled, 9.9, 10.1, "SIGKILL")}), "SIGKILL");
+  EXPECT_EQ(Decided({silent, Failure(CauseKind::kOwn, 9.9, 10.1, "bad shape")}), "bad shape");
+  Cause crash = Failure(CauseKind::kSilent, 9.9, 10.1, "SIGSEGV");
+  crash.exit_code = 139;
+  EXPECT_EQ(Decided({silent, crash}), "SIGSEGV");
+  EXPECT_EQ(Decided({silent, Failure(CauseKind::kOwn, 10.1, 10.3, "bad shape")}), "code 1")
+      << "that was later";
+}
+
 TEST(DecidingTest, ACrashDoesNotWaitForWhoAsksForARestartBecauseOfIt) {
   Cause crash = Failure(CauseKind::kSilent, 9.9, 10, "SIGSEGV");
   const Cause asks = Failure(CauseKind::kAsked, 10.5, 10.7, "code 75");

@@ -94,6 +94,29 @@ TEST_F(RecallTest, ARankThatIgnoresTheRequestIsKilledAfterTheGrace) {
   EXPECT_FALSE(RankLives());
 }
 
+// The supervisor holds such an end back, and its worker is gone: the PC goes down.
+TEST_F(RecallTest, ARankThatSigtermHasJustEndedWasToldToEnd) {
+  Orphan("true");
+  const auto supervisor = static_cast<pid_t>(rig_.supervisor_pid());
+  ASSERT_EQ(kill(supervisor, SIGSTOP), 0);  // so that it hears of both at once
+  ASSERT_EQ(kill(static_cast<pid_t>(pid_), SIGTERM), 0);
+  std::optional<absl::Status> answer;
+  RecallCall call(&rig_.loop, kHere, {{12, 2}, "pc2", kHere, port_.access, absl::Seconds(5)},
+                  [&](const absl::Status& status) { answer = status; });
+  ASSERT_EQ(kill(supervisor, SIGCONT), 0);
+  rig_.RunUntil("the recall is answered", [&] { return answer.has_value(); });
+  const auto journal = ReadJournal(rig_.spec.dir);
+  ASSERT_OK(journal);
+  int ended = 0;
+  for (const SupervisorEvent& event : *journal) {
+    const auto* exited = std::get_if<RankExited>(&event);
+    if (exited == nullptr) continue;
+    ++ended;
+    EXPECT_TRUE(exited->after_stop);
+  }
+  EXPECT_EQ(ended, 1);
+}
+
 TEST_F(RecallTest, WhoDoesNotKnowTheKeyEndsNothing) {
   Orphan("true");
   protocol::RecallAccess guessed = port_.access;
