@@ -304,9 +304,10 @@ std::string Nearest(absl::string_view typed, const std::vector<std::string>& can
   std::string best;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(wanted, absl::AsciiStrToLower(candidate));
-    // Of two that are equally near, the word that was not typed to its end is meant.
-    const bool longer = absl::StartsWith(candidate, typed) && !absl::StartsWith(best, typed);
-    if (distance < best_distance || (distance == best_distance && !best.empty() && longer)) {
+    // If two are equally near, the one that was not typed to its end is meant.
+    const bool unfinished = absl::StartsWithIgnoreCase(candidate, typed) &&
+                            !absl::StartsWithIgnoreCase(best, typed) && !best.empty();
+    if (distance < best_distance || (distance == best_distance && unfinished)) {
       best_distance = distance;
       best = candidate;
     }

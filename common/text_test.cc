@@ -134,6 +134,7 @@ TEST(NearestTest, FindsWhatWasMeant) {
   EXPECT_EQ(Nearest("Status", commands), "status");
   EXPECT_EQ(Nearest("ndoes", commands), "nodes");
   EXPECT_EQ(Nearest("banana", commands), "");
+  EXPECT_EQ(Nearest("node", {"mode", "nodes"}), "nodes") << "it was not typed to its end";
 }
 
 TEST(WordsTest, ReadAsASentence) {

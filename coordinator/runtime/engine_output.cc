@@ -11,6 +11,25 @@
 #include "coordinator/runtime/engine_impl.h"
 
 namespace hpc::coordinator {
+namespace {
+
+std::string OutputLost(const std::string& node, const protocol::StreamId& stream, int64_t bytes) {
+  return absl::StrCat(HumanBytes(static_cast<uint64_t>(bytes)), " of the ",
+                      stream.is_stderr ? "stderr" : "stdout", " of rank ", stream.rank, " on ",
+                      node,
+                      " is lost: it could not be kept there. Mostly that PC's disk is full: free "
+                      "space on it");
+}
+
+// Whether the report tells of a checkpoint, and has not come before.
+absl::StatusOr<bool> TellsOfCheckpoint(const MetricReport& report, MetricIntake* intake) {
+  if (!report.checkpoint_saved) return false;
+  HPC_ASSIGN_OR_RETURN(const auto known, intake->Offsets(report.offset.ref));
+  const auto before = known.find(report.offset.rank);
+  return before == known.end() || before->second < report.offset.offset;
+}
+
+}  // namespace
 
 template <typename Take>
 absl::Status Engine::Impl::Output(const Session& session, AttemptRef ref,
@@ -44,17 +63,6 @@ absl::Status Engine::OnLog(const Session& session, const protocol::StreamId& str
   });
 }
 
-namespace {
-
-std::string OutputLost(const std::string& node, const protocol::StreamId& stream, int64_t bytes) {
-  return absl::StrCat(
-      HumanBytes(static_cast<uint64_t>(bytes)), " of the ", stream.is_stderr ? "stderr" : "stdout",
-      " of rank ", stream.rank, " on ", node,
-      " are lost: they could not be kept there, mostly for want of space on the disk");
-}
-
-}  // namespace
-
 absl::Status Engine::OnLogEnd(const Session& session, const protocol::StreamId& stream,
                               int64_t cut_bytes) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now now) {
@@ -67,18 +75,6 @@ absl::Status Engine::OnLogEnd(const Session& session, const protocol::StreamId& 
     return status;
   });
 }
-
-namespace {
-
-// Whether the report tells of a checkpoint, and has not come before.
-absl::StatusOr<bool> TellsOfCheckpoint(const MetricReport& report, MetricIntake* intake) {
-  if (!report.checkpoint_saved) return false;
-  HPC_ASSIGN_OR_RETURN(const auto known, intake->Offsets(report.offset.ref));
-  const auto before = known.find(report.offset.rank);
-  return before == known.end() || before->second < report.offset.offset;
-}
-
-}  // namespace
 
 absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
   const AttemptRef ref = report.offset.ref;

@@ -351,7 +351,7 @@ TEST_F(EngineTest, OutputThatANodeCouldNotKeepIsToldOnce) {
   for (const EventRecord& event : *all) {
     if (event.kind == event::kRankOutput) told.push_back(event.text);
   }
-  EXPECT_THAT(told, ElementsAre(HasSubstr("293 KiB of the stderr of rank 0 on pc1 are lost")));
+  EXPECT_THAT(told, ElementsAre(HasSubstr("293 KiB of the stderr of rank 0 on pc1 is lost")));
 }
 
 TEST_F(EngineTest, ARunIsCompleteOnceItsStreamsHaveEnded) {

@@ -1,4 +1,5 @@
-"""The coordinator's disk is full, read-only or damaged: it says so, and loses nothing."""
+"""A disk is full, read-only or damaged. The coordinator says so of its own, and loses nothing; what is
+lost on a PC's is told."""
 
 import pathlib
 import random
@@ -84,7 +85,7 @@ class FullDiskOfAPcTest(unittest.TestCase):
         script = cluster.script("full.sh", "dd if=/dev/zero of=$HPC_RUN_DIR/big bs=1M count=200 "
                                 "2>/dev/null\nhead -c 300000 /dev/zero | tr '\\0' x\necho end\n")
         done = cluster.hpcctl("run", "--", "bash", script)
-        self.assertIn("293 KiB of the stdout of rank 0 on pc1 are lost", done.stderr)
+        self.assertIn("293 KiB of the stdout of rank 0 on pc1 is lost", done.stderr)
 
 
 class FullDiskTest(unittest.TestCase):

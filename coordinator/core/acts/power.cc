@@ -56,9 +56,10 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
                      node->record.reclaim_reason.empty() ? "" : ": ", node->record.reclaim_reason));
   }
   if (const std::string& trouble = node->record.inventory.sleep_trouble; !trouble.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        node->name(), " cannot be put to sleep: ", trouble,
-        ". Another command for it is given to its worker: hpc-worker --power-command"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(node->name(), " cannot be put to sleep: ", trouble,
+                     " (asked when its worker started). hpc-worker --power-command gives it "
+                     "another way to sleep"));
   }
   const std::string why = absl::StrCat("asked to sleep", By(who));
   Set(turn, node, Power::kDraining, why);
