@@ -10,7 +10,7 @@
 
 namespace hpc::protocol {
 
-// A program that wrote a traceback longer before its end than this did not end of it.
+// A traceback that was written longer before the end than this does not date the failure.
 inline constexpr absl::Duration kLongestEnding = absl::Seconds(5);
 
 // How a rank ended. Once it has ended, exactly one of exit_code and signal is set.

@@ -1,4 +1,6 @@
-#pragma once
+// Moments for tests.
+#ifndef HPC_COMMON_TESTING_AT_H_
+#define HPC_COMMON_TESTING_AT_H_
 
 #include "common/clock.h"
 
@@ -8,3 +10,5 @@ namespace hpc {
 inline MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 }  // namespace hpc
+
+#endif  // HPC_COMMON_TESTING_AT_H_

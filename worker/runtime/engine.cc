@@ -219,18 +219,17 @@ protocol::Hello Engine::Introduce(protocol::Hello hello) const {
 void Engine::Do(const OpenLink& effect) {
   protocol::Hello hello = effect.hello;
   hello.said = absl::Nanoseconds(BootTimeNs());
-  surroundings_.Look(options_.route->next(),
-                     [this, hello = std::move(hello),
-                      number = outbox_.Hold()](absl::StatusOr<std::string> address) {
-                       if (!outbox_.Holds(number)) return;
-                       if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit())
-                         CloseUnusedStores();
-                       if (!options_.address.empty()) address = options_.address;
-                       if (!address.ok()) return OnLinkClosed(address.status());
-                       address_ = *address;
-                       link_->Open(Introduce(hello));
-                       outbox_.Release();
-                     });
+  const uint64_t opening = outbox_.Hold();
+  surroundings_.Look(options_.route->next(), [this, hello = std::move(hello),
+                                              opening](absl::StatusOr<std::string> address) {
+    if (!outbox_.Holds(opening)) return;
+    if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit()) CloseUnusedStores();
+    if (!options_.address.empty()) address = options_.address;
+    if (!address.ok()) return OnLinkClosed(address.status());
+    address_ = *address;
+    link_->Open(Introduce(hello));
+    outbox_.Release();
+  });
 }
 
 void Engine::Do(const CloseLink& effect) {

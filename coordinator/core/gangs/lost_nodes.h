@@ -1,6 +1,6 @@
 // When ranks on nodes that are not heard any more have ended: by a deadline of their own
-// (policy/fence.h), or because another node of the gang ends them (recall). After
-// Pass and Recalled, which may give devices back, the caller looks whether the attempt is over.
+// (policy/fence.h), or because another node of the gang ends them (recall). After Pass and
+// Recalled, which may give devices back, the caller looks whether the attempt is over.
 #ifndef HPC_COORDINATOR_CORE_GANGS_LOST_NODES_H_
 #define HPC_COORDINATOR_CORE_GANGS_LOST_NODES_H_
 

@@ -1,6 +1,6 @@
 // Why each attempt ends: gathers the causes as they are heard, and writes down the verdict that
-// follows from all that is known (values/deciding_cause.h). Each new cause may change
-// the verdict until the attempt is over.
+// follows from all that is known (values/deciding_cause.h). Each new cause may change the verdict
+// until the attempt is over.
 #ifndef HPC_COORDINATOR_CORE_GANGS_VERDICTS_H_
 #define HPC_COORDINATOR_CORE_GANGS_VERDICTS_H_
 
@@ -37,7 +37,8 @@ class Verdicts {
   // ---- what is heard
   // A rank has failed by itself.
   void LearnFailure(Now now, Run* run, const RankRecord& rank, const Moment& ended);
-  // The stop may have ended a rank that had failed before, as its last words say (kPerhaps).
+  // The stop may have ended a rank that had failed before, as its last words say
+  // (Causes::LearnSpokenOf).
   void LearnEarlierFailure(Turn& turn, Run* run, const RankRecord& rank);
   // Before the rank failed, its node had not heard others of its gang for a while. Does nothing
   // where a stop explains that.

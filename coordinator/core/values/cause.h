@@ -63,7 +63,7 @@ CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_
 Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits);
 // A rank that was told to end may have failed before: its last words are an exception that does not
-// speak of a peer. Returns that in words, or "".
+// speak of a peer. Returns that in words, or "". The rank must have an exit.
 std::string SpokenOf(const RankRecord& rank);
 // The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,

@@ -19,7 +19,7 @@ bool IsSilent(const Cause& failure) {
   return failure.kind == CauseKind::kSilent && !IsCrash(failure);
 }
 
-// Of failures that cannot be put in order, the one with the smallest number comes first.
+// If failures cannot be put in order, the one with the smallest number comes first.
 int Standing(const Cause& failure) {
   if (failure.kind == CauseKind::kAsked) return 0;
   if (failure.kind == CauseKind::kOfPeer) return 3;
