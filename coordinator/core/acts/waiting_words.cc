@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/acts/cluster_view.h"
+#include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/gangs/requeued.h"
 #include "coordinator/core/policy/growth.h"
@@ -218,7 +219,8 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
     }
   }
   if (waits.empty()) {
-    const std::string node = attempt.causes.empty() ? "" : attempt.causes.Deciding().node;
+    std::string node = NodeThatMayGoDown(state.nodes, attempt, now);
+    if (node.empty() && !attempt.causes.empty()) node = attempt.causes.Deciding().node;
     return absl::StrCat("judging: waits a moment for what ", node.empty() ? "its nodes" : node,
                         " may say: ", attempt.record.reason);
   }

@@ -214,7 +214,7 @@ void Gangs::GoesDown(Turn& turn, Node* node, const Cause& why) {
   for (const RunId id : state_->runs.Ids()) {
     Run* const run = state_->runs.Find(id);
     if (run == nullptr || run->attempt == nullptr || run->attempt->causes.empty()) continue;
-    if (verdicts_.LearnGoingDown(run->attempt.get())) WordOver(turn, run);
+    if (verdicts_.LearnGoingDown(turn.now(), run->attempt.get())) WordOver(turn, run);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
+#include "protocol/sigterm_answer.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -148,7 +149,31 @@ void Verdicts::LearnHeldUp(Now now, Attempt* attempt) {
   }
 }
 
-bool Verdicts::LearnGoingDown(Attempt* attempt) {
+bool Verdicts::LearnGoingDown(Now now, Attempt* attempt) {
+  const bool well = LearnAnsweredWell(now, attempt);
+  return LearnAnswered(attempt) || well;
+}
+
+bool Verdicts::LearnAnsweredWell(Now now, Attempt* attempt) {
+  bool learnt = false;
+  for (const PoliteEnd& end : PoliteEndsBefore(*attempt, attempt->causes.Deciding(), now)) {
+    const Node* const node = state_->nodes.Find(end.node);
+    if (node == nullptr || !node->went_down) continue;
+    const Window& down = node->went_down->when;
+    if (down.earliest > end.when.latest + protocol::kSigtermSpread ||
+        down.latest + protocol::kSigtermSpread < end.when.earliest) {
+      continue;
+    }
+    Cause since = *node->went_down;
+    since.when.earliest = end.when.earliest;
+    since.there.reset();  // the rank has told more exactly than its node
+    attempt->causes.LearnSince(since);
+    learnt = true;
+  }
+  return learnt;
+}
+
+bool Verdicts::LearnAnswered(Attempt* attempt) {
   const Cause& failure = attempt->causes.Deciding();
   const Node* const node = state_->nodes.Find(failure.node);
   if (node == nullptr || !node->went_down) return false;
@@ -168,7 +193,7 @@ bool Verdicts::LearnGoingDown(Attempt* attempt) {
 bool Verdicts::TakeVerdict(Now now, Attempt* attempt) {
   LearnHeldUp(now, attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
-  LearnGoingDown(attempt);
+  LearnGoingDown(now, attempt);
   const Cause& cause = attempt->causes.Deciding();
   std::string reason = attempt->causes.Reason();
   if (reason == cause.text) reason = WithWhoHadFinished(*attempt, cause, reason);
@@ -202,6 +227,7 @@ void Verdicts::JudgeAgain(Turn& turn, Run* run) {
 bool Verdicts::MayChange(const Turn& turn, Attempt* attempt) const {
   // A node that is silent for long counts as lost, and then it is not connected.
   if (attempt->causes.AwaitsWord(state_->nodes, turn.now())) return true;
+  if (!NodeThatMayGoDown(state_->nodes, *attempt, turn.now()).empty()) return true;
   if (!attempt->causes.AwaitsClocks(state_->nodes)) return false;
   if (attempt->settled_at == MonoTime{}) attempt->settled_at = turn.mono() + kWordOfPeer;
   return turn.mono() < attempt->settled_at;

@@ -45,8 +45,8 @@ class Verdicts {
   void LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
                   const protocol::Apart& apart);
   // Adds the cause that a PC went down, and returns true, if the deciding rank may have answered
-  // its SIGTERM.
-  bool LearnGoingDown(Attempt* attempt);
+  // its SIGTERM, or may have failed for want of one that did.
+  bool LearnGoingDown(Now now, Attempt* attempt);
   // The node tells again how its part ended: that dates better what is known of it.
   void ToldAgain(const Turn& turn, Run* run, const Member& member,
                  const protocol::HeldAttempt& held);
@@ -61,6 +61,9 @@ class Verdicts {
   bool MayChange(const Turn& turn, Attempt* attempt) const;
 
  private:
+  // The two parts of LearnGoingDown.
+  bool LearnAnswered(Attempt* attempt);
+  bool LearnAnsweredWell(Now now, Attempt* attempt);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
   void LearnHeldUp(Now now, Attempt* attempt);

@@ -18,6 +18,14 @@ void Causes::Learn(const Cause& cause) {
   heard_.push_back(cause);
 }
 
+void Causes::LearnSince(const Cause& cause) {
+  const auto known = std::find_if(heard_.begin(), heard_.end(), [&](const Cause& one) {
+    return one.node == cause.node && one.text == cause.text;
+  });
+  if (known == heard_.end()) return Learn(cause);
+  *known = cause;
+}
+
 void Causes::AddOnce(Cause cause) {
   const bool known = std::any_of(heard_.begin(), heard_.end(), [&](const Cause& one) {
     return one.node == cause.node && one.text == cause.text;

@@ -26,6 +26,8 @@ class Causes {
   // Adds what a node says for itself. If the cause of its node so far was a guess, this replaces
   // the guess. What it has said before is not added again.
   void Learn(const Cause& cause);
+  // The same for a cause that began earlier than its node may have said.
+  void LearnSince(const Cause& cause);
   // A coordinator that is started again does not know what the clocks of the nodes showed. A node
   // has told again, at a time that is known, that a rank ended, or why it ended ranks by itself.
   void DateEnd(const std::string& node, int32_t rank, const std::optional<NodeWindow>& failed);

@@ -323,6 +323,52 @@ TEST_F(GangGoesDownTest, WhatAPcTellsAfterItsBootMayHaveHappenedAtAnyTimeOfItsSi
   EXPECT_EQ(Paid(), 0);
 }
 
+// The rank of pc2 hears of the SIGTERM 0.4 s before its worker, and ends well. Rank 0 fails at
+// once.
+TEST_F(GangGoesDownTest, ARankThatAnsweredWithSuccessDatesTheGoingDown) {
+  ASSERT_OK(c.Exit(run, 1, Answered(0)));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  c.Pass(absl::Milliseconds(50));
+  ASSERT_OK(c.Exit(run, 0, ValueError()));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.Wait(run),
+            "judging: waits a moment for what pc2 may say: rank 0 on pc1 exited with code 1: "
+            "ValueError: bad shape");
+  c.Pass(absl::Milliseconds(350));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(c.state(run)));
+}
+
+TEST_F(GangGoesDownTest, ARankThatEndsWellAndWhosePcStaysExcusesNothing) {
+  ASSERT_OK(c.Exit(run, 1, Answered(0)));
+  c.Pass(absl::Milliseconds(50));
+  ASSERT_OK(c.Exit(run, 0, ValueError()));
+  c.AllReturned(run);
+  c.Pass(absl::Milliseconds(1800));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+TEST_F(GangGoesDownTest, WhatFailedBeforeARankEndedWellIsTheProgramsOwn) {
+  ASSERT_OK(c.Exit(run, 0, ValueError()));
+  c.Pass(absl::Seconds(3));
+  ASSERT_OK(c.Exit(run, 1, Answered(0)));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  Paid();
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+TEST_F(GangGoesDownTest, APcThatGoesDownLongAfterItsRankEndedWellExcusesNothing) {
+  ASSERT_OK(c.Exit(run, 1, Answered(0)));
+  c.Pass(absl::Milliseconds(50));
+  ASSERT_OK(c.Exit(run, 0, ValueError()));
+  c.Pass(absl::Seconds(3));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  Paid();
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
 TEST_F(GangGoesDownTest, APcThatGoesDownKillsAndOnlyItsBootTellsOfThat) {
   c.Pass(absl::Seconds(2), {"pc2"});
   ASSERT_OK(c.Hello(Pc2AfterABoot({.signal = 9})));

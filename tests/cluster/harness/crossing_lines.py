@@ -142,10 +142,11 @@ def going_down():
         yield f"unplug pc2, 0.3, {down}, 0.5, start worker pc2, plug pc2"
         yield f"unplug pc2, 0.3, {down}, 0.5, boot pc2, plug pc2"
         for habit in ("exit0term", "exit4term", "exit75term"):
-            # Nobody can tell a success from an answer whose SIGTERM only the worker gets.
+            yield f"{habit}: {down}, 0.5, boot pc2"
+            # Nobody can tell the success of an only rank from an answer whose SIGTERM only the
+            # worker gets.
             if habit == "exit0term" and order in ("r_w", "w_r_s", "w-r-s"):
                 continue
-            yield f"{habit}: {down}, 0.5, boot pc2"
             yield f"alone {habit}: {down}, 0.5, boot pc2"
             yield f"alone {habit}: kill coordinator, {down}, 1, start worker pc2, start coordinator"
     for habit in ("", "exit4term: "):
@@ -156,6 +157,10 @@ def going_down():
         for habit in ("raises", "sigwait0", "owns", "crashes"):
             yield f"{habit}: down {order} pc2, 1, boot pc2"
             yield f"alone {habit}: down {order} pc2, 1, boot pc2"
+    for order in ("r_s-w", "r_w"):  # the only word of its PC that a rank got
+        for habit in ("owns", "says", "silent"):
+            yield f"{habit} exit0term: down {order} pc2, 1, boot pc2"
+    yield "owns exit0term: kill coordinator, down r_s-w pc2, 1, boot pc2, start coordinator"
     for order in ("r-s-w", "r_s-w"):  # also the coordinator goes down, just afterwards
         for size in ("", "alone "):
             yield f"{size}exit4term: down {order} pc2, kill coordinator, 2, boot pc2, start coordinator"
