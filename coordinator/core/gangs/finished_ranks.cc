@@ -68,7 +68,7 @@ std::vector<PoliteEnd> PoliteEndsBefore(const Attempt& attempt, const Cause& fai
   std::vector<PoliteEnd> ends;
   if (!IsFailure(failure)) return ends;
   for (const RankRecord& rank : attempt.ranks) {
-    if (!rank.exit.has_value() || rank.node == failure.node) continue;
+    if (!rank.exit.has_value()) continue;
     if (!rank.exit->catches_sigterm || !SucceededByItself(*rank.exit)) continue;
     const auto mono = [now](absl::Time at) { return now.mono - (now.wall - at); };
     const Window ended{mono(rank.ended_from) - kTeardown, mono(rank.ended_at)};

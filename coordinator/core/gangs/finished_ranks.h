@@ -28,7 +28,7 @@ struct PoliteEnd {
 
 // A PC that goes down may tell a rank so before anybody else, and the rank may exit 0. Others of
 // its gang then fail for want of it, perhaps in words of their own. Returns the ends of which
-// `failure`, on another node, may be such a consequence. If their PCs went down within
+// `failure` may be such a consequence. If their PCs went down within
 // protocol::kSigtermSpread, they did so at those ends.
 std::vector<PoliteEnd> PoliteEndsBefore(const Attempt& attempt, const Cause& failure, Now now);
 

@@ -9,6 +9,8 @@ namespace hpc::sim {
 
 // How long what ranks have left behind may live once all of them have ended by themselves.
 constexpr absl::Duration kTimeToLeave = absl::Seconds(5);
+// An answer to SIGTERM with success waits so long for the SIGTERM of the supervisor.
+constexpr absl::Duration kHoldSuccess = absl::Milliseconds(500);
 
 Supervisor::Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gate, std::string node,
                        const protocol::Prepare& prepare, absl::Duration lease)
@@ -61,8 +63,9 @@ void Supervisor::Later(absl::Duration d, std::function<void()> what) {
   });
 }
 
-void Supervisor::Record(decltype(JournalEntry::event) event, absl::Duration within) {
-  journal_.push_back({context_->now(), std::move(event), within});
+void Supervisor::Record(decltype(JournalEntry::event) event, absl::Duration ago,
+                        absl::Duration within) {
+  journal_.push_back({context_->now() - ago, std::move(event), within});
   if (listener_) listener_(journal_.back());
 }
 
@@ -239,7 +242,9 @@ void Supervisor::End(int32_t number, protocol::RankExit exit) {
   rank.ended = true;
   census_->blame().Ended(prepare_.ref, number, exit.exit_code);
   left_until_ = std::max(left_until_, context_->now() + rank.program.leaves_behind);
-  if (exit.exit_code != 0) bonds_->Closed(prepare_.ref);
+  // Here only an answer to SIGTERM is of a program that catches it.
+  const bool work_is_done = exit.exit_code == 0 && !exit.catches_sigterm;
+  if (!work_is_done) bonds_->Closed(prepare_.ref);
   exit.after_stop = stopping_;
   const MonoTime now = context_->now();
   if (now >= frozen_until_) return Reap(number, exit, {});
@@ -255,18 +260,19 @@ void Supervisor::Reap(int32_t number, protocol::RankExit exit, absl::Duration wi
     exit.words_before_end = since_words;
   }
   const bool waits = !exit.after_stop && exit.catches_sigterm && exit.exit_code == 0;
-  if (!waits || context_->Bugged(Bug::kSuccessAtOnce)) return Tell(number, exit, within);
-  Later(absl::Milliseconds(500), [this, number, exit, within]() mutable {
+  if (!waits || context_->Bugged(Bug::kSuccessAtOnce)) return Tell(number, exit, {}, within);
+  Later(kHoldSuccess, [this, number, exit, within]() mutable {
     if (phase_ == Phase::kGone) return;
     exit.after_stop = told_to_end_;
-    Tell(number, exit, within);
+    Tell(number, exit, kHoldSuccess, within);
   });
 }
 
-void Supervisor::Tell(int32_t number, const protocol::RankExit& exit, absl::Duration within) {
+void Supervisor::Tell(int32_t number, const protocol::RankExit& exit, absl::Duration ago,
+                      absl::Duration within) {
   ranks_[number].reaped = true;
   census_->Ends(prepare_.ref, number, exit);
-  Record(RankExited{number, exit}, within);
+  Record(RankExited{number, exit}, ago, within);
   CheckAllEnded();
 }
 

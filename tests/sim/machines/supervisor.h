@@ -125,7 +125,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   // The rank has ended, and is reaped when the supervisor looks.
   void End(int32_t number, protocol::RankExit exit);
   void Reap(int32_t number, protocol::RankExit exit, absl::Duration within);
-  void Tell(int32_t number, const protocol::RankExit& exit, absl::Duration within);
+  // Records the end, which was seen so long ago.
+  void Tell(int32_t number, const protocol::RankExit& exit, absl::Duration ago,
+            absl::Duration within);
   // The rank gets SIGTERM, and ends after a moment unless it ignores that.
   void Terminate(int32_t number);
   void WatchLease();
@@ -133,7 +135,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void BeginKill();
   void KillOne(int32_t number);
   void CheckAllEnded();
-  void Record(decltype(JournalEntry::event) event, absl::Duration within = {});
+  // Writes down what happened so long ago, or up to `within` earlier.
+  void Record(decltype(JournalEntry::event) event, absl::Duration ago = {},
+              absl::Duration within = {});
   void Fail(int32_t number, int32_t code);
   void LosePeer(int32_t number);
   Program Draw();
