@@ -11,6 +11,8 @@
 namespace hpc {
 namespace {
 
+constexpr absl::string_view kOwnNote = "[hpcctl: ";
+
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
 bool IsNumber(absl::string_view text) {
@@ -89,13 +91,17 @@ absl::string_view TellingLine(absl::string_view text) {
       continue;
     }
     const absl::string_view line = WithoutRank(absl::StripAsciiWhitespace(lines[i]));
-    if (line.empty() || IsLoggedInPassing(line)) continue;
+    if (line.empty() || IsLoggedInPassing(line) || absl::StartsWith(line, kOwnNote)) continue;
     last = line;
-    // torch's launcher only says that one of its processes has failed, but not why.
-    const bool of_launcher = absl::StrContains(line, "ChildFailedError:");
-    if (NamesAnException(line) && (!of_launcher || exception.empty())) exception = line;
+    if (NamesAnException(line) && (!IsOfLauncher(line) || exception.empty())) exception = line;
   }
   return exception.empty() ? last : exception;
+}
+
+bool IsOfLauncher(absl::string_view line) {
+  return absl::StrContains(line, "ChildFailedError:") ||
+         (absl::StartsWith(line, "subprocess.CalledProcessError: ") &&
+          absl::StrContains(line, "returned non-zero exit status"));
 }
 
 }  // namespace hpc

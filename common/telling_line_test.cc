@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace hpc {
 namespace {
 
@@ -23,6 +25,19 @@ TEST(TellingLineTest, ALaunchersExceptionTellsLessThanThatOfItsProcess) {
                         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
                         "====\n"),
             "ValueError: bad batch 17");
+  EXPECT_EQ(TellingLine("ValueError: bad batch 17\n"
+                        "subprocess.CalledProcessError: Command '['python', 'train.py']' returned "
+                        "non-zero exit status 1.\n"),
+            "ValueError: bad batch 17");
+  const char* killed = "subprocess.CalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>.";
+  EXPECT_EQ(TellingLine(std::string("ValueError: caught\n") + killed), killed);
+}
+
+TEST(TellingLineTest, ANoteOfTheSupervisorIsNoWordOfTheProgram) {
+  const char* note =
+      "[hpcctl: 80 bytes of output are missing here: the disk of this PC was full]\n";
+  EXPECT_EQ(TellingLine(note), "");
+  EXPECT_EQ(TellingLine(std::string("cannot read\n") + note), "cannot read");
 }
 
 TEST(TellingLineTest, WhatTorchLogsInPassingTellsNothing) {

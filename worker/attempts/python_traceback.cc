@@ -9,13 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/telling_line.h"
 
 namespace hpc::worker {
 namespace {
 
 using Lines = std::vector<absl::string_view>;
 
-constexpr absl::string_view kHeader = "Traceback (most recent call last):";
 constexpr absl::string_view kGroupHeader = "  + Exception Group Traceback (most recent call last):";
 constexpr absl::string_view kHandling =
     "During handling of the above exception, another exception occurred:";
@@ -47,7 +47,7 @@ size_t ExceptionOf(const Lines& lines, size_t at) {
 size_t FirstOfChain(const Lines& lines, size_t header) {
   if (header < 2 || (lines[header - 2] != kHandling && lines[header - 2] != kCause)) return header;
   for (size_t at = header - 2; at-- > 0;) {
-    if (lines[at] == kHeader) return FirstOfChain(lines, at);
+    if (lines[at] == kTracebackHeader) return FirstOfChain(lines, at);
   }
   return header;
 }
@@ -56,7 +56,7 @@ size_t FirstOfChain(const Lines& lines, size_t header) {
 // return, or ends with a bracket.
 absl::string_view Clean(absl::string_view line) {
   line = absl::StripTrailingAsciiWhitespace(line.substr(PrefixLength(line)));
-  for (const absl::string_view header : {kGroupHeader, kHeader}) {
+  for (const absl::string_view header : {kGroupHeader, kTracebackHeader}) {
     if (!absl::EndsWith(line, header)) continue;
     const absl::string_view front = line.substr(0, line.size() - header.size());
     if (absl::EndsWith(front, "]") || absl::StrContains(front, '\r')) return header;
@@ -108,10 +108,10 @@ std::optional<RankReport> FindTraceback(absl::string_view text) {
   std::optional<RankReport> of_launcher;
   for (size_t at = lines.size(); at-- > 0;) {
     std::optional<RankReport> found;
-    if (lines[at] == kHeader) found = TracebackAt(raw, lines, at);
+    if (lines[at] == kTracebackHeader) found = TracebackAt(raw, lines, at);
     if (lines[at] == kGroupHeader) found = GroupAt(lines, at);
     if (!found) continue;
-    if (!absl::EndsWith(found->message, kChildFailed)) return found;
+    if (!IsOfLauncher(found->message)) return found;
     if (!of_launcher) of_launcher = std::move(found);
   }
   return of_launcher;

@@ -8,7 +8,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/signal_name.h"
+#include "common/telling_line.h"
 #include "common/text.h"
 #include "worker/attempts/python_traceback.h"
 #include "worker/attempts/rank_report.h"
@@ -35,11 +38,31 @@ bool WasEnding(const protocol::RankExit& exit, absl::string_view said) {
   return absl::EndsWith(absl::StripTrailingAsciiWhitespace(said), last_line);
 }
 
-// torch's launcher ends with an exception of its own if one of its processes has failed, and says
-// before that which. What the process said itself stands before that line.
+constexpr absl::string_view kFailedProcess = "] failed (exitcode: ";
+
+// A launcher ends with an exception of its own if one of its processes has failed. torch's says
+// before that which. What the process said itself stands before all that.
 absl::string_view BeforeLauncher(absl::string_view said) {
-  const size_t line = said.rfind("] failed (exitcode: ");
-  return line == absl::string_view::npos ? "" : said.substr(0, said.rfind('\n', line) + 1);
+  const size_t line = said.rfind(kFailedProcess);
+  if (line != absl::string_view::npos) return said.substr(0, said.rfind('\n', line) + 1);
+  const size_t traceback = said.rfind(kTracebackHeader);
+  return traceback == absl::string_view::npos ? "" : said.substr(0, traceback);
+}
+
+// "its process was killed by SIGKILL", if torch's launcher says that of the one that failed; or "".
+std::string HowItsProcessWasKilled(absl::string_view said) {
+  const size_t line = said.rfind(kFailedProcess);
+  if (line == absl::string_view::npos) return "";
+  absl::string_view code = said.substr(line + kFailedProcess.size());
+  int32_t signal = 0;
+  if (!absl::SimpleAtoi(code.substr(0, code.find(')')), &signal) || signal >= 0) return "";
+  return absl::StrCat("its process was killed by ", SignalName(-signal));
+}
+
+// What the process of a launcher said, or how it was killed.
+std::string WordsOfItsProcess(absl::string_view said) {
+  const std::string killed = HowItsProcessWasKilled(said);
+  return killed.empty() ? LastLines(BeforeLauncher(said), kLastLines, kMaxWords) : killed;
 }
 
 int64_t MemoryOfThisPcKb() { return sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024); }
@@ -89,8 +112,10 @@ void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExi
       EndsAsOfAnException(*exit) || WasEnding(*exit, said) ? FindTraceback(said) : std::nullopt;
   exit->message = report ? report->message : LastLines(said, kLastLines, kMaxWords);
   if (report) exit->traceback = report->traceback;
-  const std::string child = LastLines(BeforeLauncher(said), kLastLines, kMaxWords);
-  if (absl::EndsWith(exit->message, kChildFailed) && !child.empty()) exit->message = child;
+  if (const std::string words = WordsOfItsProcess(said);
+      IsOfLauncher(exit->message) && !words.empty()) {
+    exit->message = words;
+  }
   const int64_t size = ForeignFileSize(ErrorFile(attempt_dir, rank));
   if (exit->message.empty() && size > static_cast<int64_t>(kMaxErrorFile)) {
     exit->message = absl::StrCat("its error file has ", size, " bytes, more than the ",

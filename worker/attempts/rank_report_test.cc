@@ -173,6 +173,35 @@ TEST_F(RankExitTest, OfALauncherTheWordsOfItsProcessCount) {
   EXPECT_EQ(exit.message, "ValueError: bad batch");
 }
 
+TEST_F(RankExitTest, OfAcceleratesLauncherToo) {
+  const std::string launcher =
+      "Traceback (most recent call last):\n  File \"launch.py\", line 1, in <module>\n"
+      "subprocess.CalledProcessError: Command '['python', 'train.py']' returned non-zero exit "
+      "status 1.\n";
+  protocol::RankExit exit{.exit_code = 1};
+  dir_.Append("rank-0.err",
+              "Traceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
+              "torch.distributed.DistNetworkError: Broken pipe\n" +
+                  launcher);
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "torch.distributed.DistNetworkError: Broken pipe");
+  exit = {.exit_code = 1};
+  dir_.Append("rank-1.err", "train.py: error: unrecognized arguments: --lr\n" + launcher);
+  ExplainExit(dir_.path(), 1, &exit);
+  EXPECT_EQ(exit.message, "train.py: error: unrecognized arguments: --lr");
+}
+
+TEST_F(RankExitTest, OfALauncherThatSaysSoTheSignalOfItsProcessCounts) {
+  protocol::RankExit exit{.exit_code = 1};
+  dir_.Append("rank-0.err",
+              "step 100\nE1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] "
+              "failed (exitcode: -9) local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
+              "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
+              "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "its process was killed by SIGKILL");
+}
+
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {
   dir_.Append("rank-0.err", "a warning\n");
   protocol::RankExit exit;
