@@ -1,5 +1,7 @@
 // Where a worker keeps its state by default, and where the PC's owner looks for it. One rule serves
-// both. Pure.
+// both. Pure. What is in that folder: attempts/attempt_files.h (attempts and runs),
+// owner/owner_file.h (the owner's wish), runtime/told_to_end.h (that the worker was told to end),
+// and the node's certificate.
 #ifndef HPC_WORKER_STATE_DIRS_H_
 #define HPC_WORKER_STATE_DIRS_H_
 

@@ -1,9 +1,8 @@
 // Where a worker keeps its attempts, and what it must remember of each to find it again.
 //   <state-dir>/attempts/12.2/    one attempt
-//     record                      worker/supervisor_client/attempt_record.h: AttemptFile,
-//     StoreRecord of
-//                                 the node of rank 0, WitnessRecord of an attempt that is
-//                                 witnessed, where its processes are held if they are another
+//     record                      worker/supervisor_client/attempt_record.h: AttemptFile; on the
+//                                 node of rank 0 StoreRecord; WitnessRecord of an attempt that is
+//                                 witnessed; where its processes are held if they are another
 //                                 account's
 //     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
 //     journal, supervisor.sock    the supervisor's; worker/supervisor/protocol/spec.h

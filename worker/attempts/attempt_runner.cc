@@ -30,7 +30,7 @@ constexpr absl::Duration kKillRetry = absl::Seconds(1);
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
 // How long a supervisor that reported the end of its attempt may take to say that it is idle.
 constexpr int kIdlePatienceMs = 100;
-// A worker of rank 0 that has not answered for less than this may only be slow.
+// How long the worker of rank 0's node may be silent before that is told.
 constexpr absl::Duration kSilence = absl::Seconds(2);
 
 absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }

@@ -9,8 +9,7 @@
 //   - A shell with a trap waits for the command that it runs before it does what the trap says. So
 //     that command is told together with the shell.
 //   - `tee` behind a program is not told. It ends when nobody writes to it any more, and the
-//   program
-//     may still write.
+//     program may still write.
 #ifndef HPC_WORKER_SUPERVISOR_STOP_SIGNALS_H_
 #define HPC_WORKER_SUPERVISOR_STOP_SIGNALS_H_
 

@@ -5,9 +5,7 @@
 //                                         all ranks ended   |   StopRanks, SIGTERM, lease run out
 //                                            kLeaving <-----+-----> kStopping
 //                 their helpers have a moment   |                       |   told to end, grace
-//                 running
-//                                               +-----> kKilling <------+   SIGKILL until proved
-//                                               gone
+//                                               +-----> kKilling <------+   SIGKILL, repeated
 //                                                           v
 //                                                         kGone             told
 //

@@ -23,8 +23,8 @@ constexpr int64_t kStuckAfter = 5000 * kMs;
 constexpr int64_t kTellStuckEvery = 1000 * kMs;
 constexpr size_t kMaxSurvivorsTold = 1000;
 
-// How often it is looked which ranks catch SIGTERM: a program that will does so soon. It must be
-// looked at while it runs, since Python takes its handlers back before it ends.
+// How often it is looked which ranks catch SIGTERM. Programs install their handlers early. They are
+// looked at while they run, since Python removes its handlers before it ends.
 constexpr int64_t kLookAtHandlersEvery = 250 * kMs, kLookAtNewOnesEvery = 25 * kMs;
 constexpr int64_t kNew = 2000 * kMs;
 // A PC that goes down sends SIGTERM to all of its processes, and perhaps to a rank first. So an end
@@ -142,7 +142,7 @@ void Supervisor::LookWhoCatchesSigterm(int64_t now) {
   next_look_at_handlers_ns_ = now + kLookAtHandlersEvery;
   for (Rank& rank : ranks_) {
     if (rank.pid < 0 || rank.catches_sigterm) continue;
-    // Before it is executed, its process still blocks the signals that we block.
+    // Until it executes its program, its process still blocks the signals that we block.
     if (rank.state == Rank::State::kRunning)
       rank.catches_sigterm = AnswersSignal(rank.pid, SIGTERM);
     if (now < rank.launched_ns + kNew) next_look_at_handlers_ns_ = now + kLookAtNewOnesEvery;
@@ -201,9 +201,9 @@ void Supervisor::BeginStop(const StopRanks& order) {
     return;
   }
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  // Ends that are held back came before the stop. But if the stop is a SIGTERM, they came of it. So
-  // they did, most likely, if the worker is gone and another node recalls the ranks: the PC goes
-  // down.
+  // Ends that are held back came before the stop. But the PC is going down if the stop is a
+  // SIGTERM, and most likely if another node recalls the ranks. Then these ends came of that, and
+  // count as ordered.
   if (order.reason != kSigtermReason && order.reason != kRecallReason) ReleaseEnds(kAll);
   stopping_ = true;
   book_.Record(StopBegan{.reason = order.reason, .at_ns = now});

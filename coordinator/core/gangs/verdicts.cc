@@ -92,8 +92,8 @@ void Verdicts::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& 
   if (attempt->stopping() && parted.when.earliest >= attempt->stopping_since) return;
   const absl::Duration lasted = apart.from - apart.until;
   if (lasted < protocol::kApart) return;
-  // A connection that carried nothing for a while may need as long again until it does, and a
-  // launcher ends a while after it has complained.
+  // A connection that carried nothing for some time may carry nothing for as long again, because
+  // TCP waits longer each time before it tries again. A launcher ends a while after it complained.
   if (attempt->causes.Deciding().when.earliest > parted.when.latest + lasted + kWordOfPeer) return;
   Cause cause = ClusterCause(
       AttemptOutcome::kNodeLost, rank.node, parted.when,
@@ -112,7 +112,7 @@ void Verdicts::ToldAgain(const Turn& turn, Run* run, const Member& member,
     if (!rank.exit.has_value()) continue;
     const Moment reaped = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
     attempt.causes.DateEnd(node, rank.rank, FailedAt(*rank.exit, reaped).there);
-    // What ended after it was told to did so because of that.
+    // A rank that was told to end ended because of that, whatever its node heard of others.
     if (!rank.ago.apart || rank.exit->after_stop) continue;
     if (attempt.causes.empty() || attempt.stopped_before) continue;
     for (const RankRecord& known : attempt.ranks) {
@@ -150,11 +150,11 @@ void Verdicts::LearnHeldUp(Now now, Attempt* attempt) {
 }
 
 bool Verdicts::LearnGoingDown(Now now, Attempt* attempt) {
-  const bool well = LearnAnsweredWell(now, attempt);
-  return LearnAnswered(attempt) || well;
+  const bool well = LearnPoliteEnd(now, attempt);
+  return LearnSigtermFailure(attempt) || well;
 }
 
-bool Verdicts::LearnAnsweredWell(Now now, Attempt* attempt) {
+bool Verdicts::LearnPoliteEnd(Now now, Attempt* attempt) {
   bool learnt = false;
   for (const PoliteEnd& end : PoliteEndsBefore(*attempt, attempt->causes.Deciding(), now)) {
     const Node* const node = state_->nodes.Find(end.node);
@@ -173,7 +173,7 @@ bool Verdicts::LearnAnsweredWell(Now now, Attempt* attempt) {
   return learnt;
 }
 
-bool Verdicts::LearnAnswered(Attempt* attempt) {
+bool Verdicts::LearnSigtermFailure(Attempt* attempt) {
   const Cause& failure = attempt->causes.Deciding();
   const Node* const node = state_->nodes.Find(failure.node);
   if (node == nullptr || !node->went_down) return false;
