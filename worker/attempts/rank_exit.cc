@@ -8,9 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/signal_name.h"
 #include "common/telling_line.h"
 #include "common/text.h"
 #include "worker/attempts/python_traceback.h"
@@ -49,20 +47,14 @@ absl::string_view BeforeLauncher(absl::string_view said) {
   return traceback == absl::string_view::npos ? "" : said.substr(0, traceback);
 }
 
-// "its process was killed by SIGKILL", if torch's launcher says that of the one that failed; or "".
-std::string HowItsProcessWasKilled(absl::string_view said) {
-  const size_t line = said.rfind(kFailedProcess);
-  if (line == absl::string_view::npos) return "";
-  absl::string_view code = said.substr(line + kFailedProcess.size());
-  int32_t signal = 0;
-  if (!absl::SimpleAtoi(code.substr(0, code.find(')')), &signal) || signal >= 0) return "";
-  return absl::StrCat("its process was killed by ", SignalName(-signal));
-}
-
-// What the process of a launcher said, or how it was killed.
+// What the process of a launcher said of its failure. It says nothing of a SIGKILL, but torch's
+// launcher does.
 std::string WordsOfItsProcess(absl::string_view said) {
-  const std::string killed = HowItsProcessWasKilled(said);
-  return killed.empty() ? LastLines(BeforeLauncher(said), kLastLines, kMaxWords) : killed;
+  const size_t line = said.rfind(kFailedProcess);
+  const bool killed = line != absl::string_view::npos &&
+                      absl::StartsWith(said.substr(line + kFailedProcess.size()), "-9)");
+  return killed ? "its process was killed by SIGKILL"
+                : LastLines(BeforeLauncher(said), kLastLines, kMaxWords);
 }
 
 int64_t MemoryOfThisPcKb() { return sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024); }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <string>
+
 #include "worker/attempts/rank_exit.h"
 #include "worker/supervisor_client/foreign_file.h"
 #include "worker/testing/temp_dir.h"
@@ -191,15 +193,23 @@ TEST_F(RankExitTest, OfAcceleratesLauncherToo) {
   EXPECT_EQ(exit.message, "train.py: error: unrecognized arguments: --lr");
 }
 
-TEST_F(RankExitTest, OfALauncherThatSaysSoTheSignalOfItsProcessCounts) {
+TEST_F(RankExitTest, OnlyALauncherSaysThatItsProcessWasKilled) {
+  const auto launcher = [](int code) {
+    return "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed "
+           "(exitcode: " +
+           std::to_string(code) +
+           ") local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
+           "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
+           "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n";
+  };
   protocol::RankExit exit{.exit_code = 1};
-  dir_.Append("rank-0.err",
-              "step 100\nE1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] "
-              "failed (exitcode: -9) local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
-              "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
-              "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
+  dir_.Append("rank-0.err", "step 100\n" + launcher(-9));
   ExplainExit(dir_.path(), 0, &exit);
   EXPECT_EQ(exit.message, "its process was killed by SIGKILL");
+  exit = {.exit_code = 1};
+  dir_.Append("rank-1.err", "terminate called: NCCL watchdog timed out\n" + launcher(-6));
+  ExplainExit(dir_.path(), 1, &exit);
+  EXPECT_EQ(exit.message, "terminate called: NCCL watchdog timed out");
 }
 
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {

@@ -18,6 +18,12 @@ AttemptOutcome OutcomeOf(protocol::HaltKind kind) {
              : AttemptOutcome::kNodeLost;
 }
 
+// Whether what ended at `ended` may have answered the SIGTERM of a PC that went down at `down`.
+bool MayHaveAnswered(const Window& ended, const Window& down) {
+  return down.earliest <= ended.latest + protocol::kSigtermSpread &&
+         ended.earliest <= down.latest + protocol::kSigtermSpread;
+}
+
 CauseRecord RecordOf(const Cause& cause, Now now) {
   const auto wall = [now](MonoTime at) { return now.wall - (now.mono - at); };
   CauseRecord record{.kind = cause.kind, .rank = cause.rank};
@@ -150,8 +156,8 @@ void Verdicts::LearnHeldUp(Now now, Attempt* attempt) {
 }
 
 bool Verdicts::LearnGoingDown(Now now, Attempt* attempt) {
-  const bool well = LearnPoliteEnd(now, attempt);
-  return LearnSigtermFailure(attempt) || well;
+  const bool polite = LearnPoliteEnd(now, attempt);
+  return LearnSigtermFailure(attempt) || polite;
 }
 
 bool Verdicts::LearnPoliteEnd(Now now, Attempt* attempt) {
@@ -159,14 +165,10 @@ bool Verdicts::LearnPoliteEnd(Now now, Attempt* attempt) {
   for (const PoliteEnd& end : PoliteEndsBefore(*attempt, attempt->causes.Deciding(), now)) {
     const Node* const node = state_->nodes.Find(end.node);
     if (node == nullptr || !node->went_down) continue;
-    const Window& down = node->went_down->when;
-    if (down.earliest > end.when.latest + protocol::kSigtermSpread ||
-        down.latest + protocol::kSigtermSpread < end.when.earliest) {
-      continue;
-    }
+    if (!MayHaveAnswered(end.when, node->went_down->when)) continue;
     Cause since = *node->went_down;
-    since.when.earliest = end.when.earliest;
-    since.there.reset();  // the rank has told more exactly than its node
+    since.when.earliest = std::min(end.when.earliest, since.when.latest);
+    since.there.reset();  // the rank's end dates it better than the node's clock
     attempt->causes.LearnSince(since);
     learnt = true;
   }
@@ -181,11 +183,7 @@ bool Verdicts::LearnSigtermFailure(Attempt* attempt) {
   const bool killed = failure.kind == CauseKind::kKilled && failure.there &&
                       failure.there->era != node->clock.era();
   if (!failure.may_answer_sigterm && !killed) return false;
-  const Window& down = node->went_down->when;
-  if (down.earliest > failure.when.latest + kWordOfPeer ||
-      down.latest + kWordOfPeer < failure.when.earliest) {
-    return false;
-  }
+  if (!MayHaveAnswered(failure.when, node->went_down->when)) return false;
   attempt->causes.Learn(*node->went_down);
   return true;
 }
