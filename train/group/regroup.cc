@@ -55,7 +55,7 @@ NoRegroupError TooFew(int left, const LaunchEnvironment& environment,
 }  // namespace
 
 LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
-                                   const std::vector<int>& missing, int time,
+                                   const std::vector<int>& missing, int round,
                                    const RegroupOptions& options) {
   try {
     WithoutRanks(environment, missing);
@@ -65,7 +65,7 @@ LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
   const std::set<int> gone(missing.begin(), missing.end());
   const int most = environment.world_size - static_cast<int>(gone.size());
   if (most < options.min_ranks) throw TooFew(most, environment, options);
-  Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
+  Rendezvous rendezvous(environment, absl::StrCat("regroup/", round), options.deadline);
   const std::string said = Members(rendezvous, gone, options);
   const auto list = ParseRankList(said);
   if (!list) throw rendezvous.NoRankList(kMembers, said);

@@ -44,16 +44,16 @@ struct RegroupOptions {
 };
 
 // Returns, on each rank that is left of `environment`'s group, the group of those that are left.
-// Ranks `missing` (CollectiveError::missing()) are gone. `time` must be the same on all of them and
-// a new number each time: 1 for the first group; 2 for the group after that, or for another try if
-// making the first failed.
+// Ranks `missing` (CollectiveError::missing()) are gone. `round` must be the same on all of them
+// and a new number each time: 1 for the first group; 2 for the group after that, or for another try
+// if making the first failed.
 //
 // Ends at once when all ranks came whom one of them expects, and otherwise `deadline` after the
 // last of them came. Throws NoRegroupError: nobody is known to be missing; this rank is missing, or
 // came too late; rank 0 is missing and served the store; or fewer than min_ranks are left. Throws
 // std::runtime_error if the store fails.
 LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
-                                   const std::vector<int>& missing, int time,
+                                   const std::vector<int>& missing, int round,
                                    const RegroupOptions& options);
 
 }  // namespace hpc::train

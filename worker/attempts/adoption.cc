@@ -15,6 +15,7 @@
 #include "worker/loop/boot_time.h"
 #include "worker/supervisor_client/held_cgroup.h"
 #include "worker/supervisor_client/journal_reader.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/strays.h"
 #include "worker/supervisor_client/supervisor_handle.h"
 

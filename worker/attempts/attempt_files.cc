@@ -21,6 +21,7 @@
 #include "worker/os/json_number.h"
 #include "worker/supervisor_client/attempt_record.h"
 #include "worker/supervisor_client/journal_reader.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/quick_file.h"
 #include "worker/supervisor_client/record.h"
 #include "worker/supervisor_client/supervisor_handle.h"

@@ -19,6 +19,7 @@
 #include "worker/os/process_words.h"
 #include "worker/supervisor/protocol/order.h"
 #include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/leftovers.h"
 
 namespace hpc::worker {
 namespace {
@@ -54,8 +55,8 @@ AttemptRunner::~AttemptRunner() {
   *unwanted_ = true;
   if (retry_ != 0) context_->loop->Cancel(retry_);
   context_->loop->Cancel(sync_timer_);
-  context_->loop->Cancel(obedience_);
-  context_->loop->Cancel(patience_);
+  context_->loop->Cancel(must_end_timer_);
+  context_->loop->Cancel(disk_timer_);
 }
 
 GangServices::Callbacks AttemptRunner::MakeGangCallbacks() {
@@ -245,8 +246,8 @@ void AttemptRunner::Stop(const StopAttempt& order) {
   // itself.
   if (supervisor_ == nullptr) {
     if (preparing_ && first) {
-      patience_ = context_->loop->At(context_->loop->clock().Get().mono + kDiskPatience,
-                                     [this] { AbandonPreparation(); });
+      disk_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kDiskPatience,
+                                       [this] { AbandonPreparation(); });
     }
     return;
   }
@@ -263,7 +264,7 @@ void AttemptRunner::Stop(const StopAttempt& order) {
 }
 
 void AttemptRunner::AbandonPreparation() {
-  patience_ = 0;
+  disk_timer_ = 0;
   if (!preparing_) return;
   LogWarning("an attempt is given up while a disk keeps it from being prepared",
              {{"attempt", ref_.ToString()}});
@@ -275,11 +276,11 @@ void AttemptRunner::AbandonPreparation() {
 // If ranks and supervisor have the same account, the ranks can stop their supervisor.
 void AttemptRunner::ExpectEnd(absl::Duration grace) {
   const MonoTime limit = context_->loop->clock().Get().mono + grace + context_->obedience;
-  if (obedience_ != 0 && limit >= obedience_limit_) return;
-  context_->loop->Cancel(obedience_);
-  obedience_limit_ = limit;
-  obedience_ = context_->loop->At(limit, [this] {
-    obedience_ = 0;
+  if (must_end_timer_ != 0 && limit >= must_end_by_) return;
+  context_->loop->Cancel(must_end_timer_);
+  must_end_by_ = limit;
+  must_end_timer_ = context_->loop->At(limit, [this] {
+    must_end_timer_ = 0;
     Disobeys("stop");
   });
 }
@@ -368,7 +369,7 @@ void AttemptRunner::Describe(size_t most, protocol::Heartbeat* beat) const {
 void AttemptRunner::On(const NotGone& event) {
   survivors_ = event.pids;
   // The supervisor is at work, and will say so again before long.
-  context_->loop->Cancel(std::exchange(obedience_, 0));
+  context_->loop->Cancel(std::exchange(must_end_timer_, 0));
   ExpectEnd(absl::ZeroDuration());
   if (std::exchange(not_gone_logged_, true)) return;
   LogWarning("processes survive SIGKILL: their devices are not returned",
@@ -455,7 +456,7 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 }
 
 void AttemptRunner::Returned(const protocol::Halt& halt) {
-  context_->loop->Cancel(std::exchange(obedience_, 0));
+  context_->loop->Cancel(std::exchange(must_end_timer_, 0));
   watch_.TellAll();
   context_->observer->OnReturned(ref_, halt, killed_);
 }

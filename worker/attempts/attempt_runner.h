@@ -182,9 +182,9 @@ class AttemptRunner {
   bool not_gone_logged_ = false;
   EventLoop::TimerId sync_timer_ = 0;
   EventLoop::TimerId retry_ = 0;
-  EventLoop::TimerId patience_ = 0;
-  EventLoop::TimerId obedience_ = 0;
-  MonoTime obedience_limit_;
+  EventLoop::TimerId disk_timer_ = 0;
+  EventLoop::TimerId must_end_timer_ = 0;
+  MonoTime must_end_by_;
   // Callbacks that outlive the runner check this first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

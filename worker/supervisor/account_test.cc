@@ -15,6 +15,7 @@
 #include "worker/supervisor/protocol/journal_line.h"
 #include "worker/supervisor_client/foreign_file.h"
 #include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/record.h"
 #include "worker/supervisor_client/testing/attempt_rig.h"
 

@@ -14,6 +14,7 @@
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/scope.h"
 #include "worker/supervisor_client/testing/attempt_rig.h"
 

@@ -14,6 +14,7 @@
 #include "tests/testing/disk/freezing_disk.h"
 #include "worker/loop/boot_time.h"
 #include "worker/supervisor/os/process_stat.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/record.h"
 #include "worker/supervisor_client/spawn.h"
 #include "worker/supervisor_client/testing/attempt_rig.h"

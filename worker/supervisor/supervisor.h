@@ -106,6 +106,8 @@ class Supervisor {
   bool AllEnded() const;
   void BeginLeaving(int64_t now);
   void LookWhoIsLeft(int64_t now);
+
+  // In supervisor_stop.cc: they are told to end, and killed when their grace is over.
   void BeginStop(const StopRanks& order);
   int StopSignal(const StopRanks& order) const;
   void BeginKill();

@@ -1,4 +1,5 @@
-// KillLeftovers ends what a killed supervisor could not end.
+#include "worker/supervisor_client/leftovers.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +24,6 @@
 #include "worker/supervisor_client/held_cgroup.h"
 #include "worker/supervisor_client/journal_reader.h"
 #include "worker/supervisor_client/strays.h"
-#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {

@@ -25,6 +25,7 @@
 #include "worker/supervisor/os/small_file.h"
 #include "worker/supervisor/protocol/order.h"
 #include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/strays.h"
 #include "worker/supervisor_client/testing/attempt_rig.h"
 

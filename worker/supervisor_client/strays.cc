@@ -15,6 +15,7 @@
 #include "worker/supervisor/os/cgroup_leaf.h"
 #include "worker/supervisor/os/cgroup_name.h"
 #include "worker/supervisor/os/small_file.h"
+#include "worker/supervisor_client/leftovers.h"
 #include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {

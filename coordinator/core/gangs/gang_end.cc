@@ -276,11 +276,11 @@ void Gangs::Finish(Turn& turn, Run* run) {
   state_->timers.Stop(Alarm::kRendezvous, run->id());
   state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();
-  Verdict verdict = Judge(run->record, ending, state_->options);
-  if (verdict.state == RunState::kCancelled && !run->cancel_reason.empty()) {
-    verdict.reason = run->cancel_reason;
+  RetryDecision decision = DecideRetry(run->record, ending, state_->options);
+  if (decision.state == RunState::kCancelled && !run->cancel_reason.empty()) {
+    decision.reason = run->cancel_reason;
   }
-  ledger_->Carry(turn, run, verdict, record.ended_at);
+  ledger_->Carry(turn, run, decision, record.ended_at);
 }
 
 }  // namespace hpc::coordinator

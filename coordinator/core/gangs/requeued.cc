@@ -16,7 +16,7 @@ bool BacksOff(const State& state, const Run* run) {
 bool WillReturn(const State& state, const Run& run, MonoTime now) {
   if (run.attempt == nullptr || !run.attempt->stopping()) return false;
   const Ending ending = EndingOf(run, now - run.attempt->running_since);
-  return Judge(run.record, ending, state.options).state == RunState::kQueued;
+  return DecideRetry(run.record, ending, state.options).state == RunState::kQueued;
 }
 
 // A shorter run is hardly a training.

@@ -93,26 +93,26 @@ void RunLedger::Enqueue(Run* run) {
   state_->newly_queued.push_back(run->id());
 }
 
-void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict, absl::Time ended_at) {
-  run->record.failures = verdict.failures;
-  run->record.losses = verdict.losses;
-  run->record.retries = verdict.retries;
+void RunLedger::Carry(Turn& turn, Run* run, const RetryDecision& decision, absl::Time ended_at) {
+  run->record.failures = decision.failures;
+  run->record.losses = decision.losses;
+  run->record.retries = decision.retries;
   const bool grows = !run->kept.empty();
   run->kept.clear();
-  if (verdict.state != RunState::kQueued) {
-    return EndAll(turn, {run, verdict.state, verdict.reason, verdict.exit_code, ended_at});
+  if (decision.state != RunState::kQueued) {
+    return EndAll(turn, {run, decision.state, decision.reason, decision.exit_code, ended_at});
   }
   state_->runs.SetState(run, RunState::kQueued);
-  run->record.reason = verdict.reason;
-  const bool at_once = verdict.delay == absl::ZeroDuration();
-  run->record.retry_at = at_once ? absl::InfinitePast() : turn.wall() + verdict.delay;
+  run->record.reason = decision.reason;
+  const bool at_once = decision.delay == absl::ZeroDuration();
+  run->record.retry_at = at_once ? absl::InfinitePast() : turn.wall() + decision.delay;
   turn.Save(run->record);
-  std::string text = verdict.reason;
-  if (!at_once) absl::StrAppend(&text, "; starts again in ", HumanDuration(verdict.delay));
+  std::string text = decision.reason;
+  if (!at_once) absl::StrAppend(&text, "; starts again in ", HumanDuration(decision.delay));
   turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}), text,
              grows ? Severity::kInfo : Severity::kWarning);
   if (at_once) return Enqueue(run);
-  BackOff(run, turn.mono() + verdict.delay);
+  BackOff(run, turn.mono() + decision.delay);
 }
 
 void RunLedger::BackOff(Run* run, MonoTime until) {

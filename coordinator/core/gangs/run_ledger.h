@@ -32,9 +32,9 @@ class RunLedger {
   // Takes in a run that a restarted coordinator was given and that has no live attempt.
   void Resume(Turn& turn, Run* run);
 
-  // Does with the run what the verdict says. Its attempt has ended, and its last rank at
+  // Does with the run what was decided. Its attempt has ended, and its last rank at
   // `ended_at`.
-  void Carry(Turn& turn, Run* run, const Verdict& verdict, absl::Time ended_at);
+  void Carry(Turn& turn, Run* run, const RetryDecision& decision, absl::Time ended_at);
   // Ends a run that has no live attempt. If it did not succeed, the runs that wait for its success
   // are ended, too. The run does not exist afterwards.
   void End(Turn& turn, Run* run, RunState state, const std::string& reason, int32_t exit_code);

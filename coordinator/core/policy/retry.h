@@ -21,7 +21,8 @@ struct Ending {
   absl::Duration ran_for;       // since all of its ranks were started; zero if they never were
 };
 
-struct Verdict {
+// What becomes of the run.
+struct RetryDecision {
   RunState state = RunState::kQueued;  // kQueued: try again
   std::string reason;                  // in words, for the run and its event
   int32_t exit_code = 0;
@@ -39,7 +40,8 @@ constexpr absl::Duration kRowEndsAfter = absl::Minutes(1);
 // The longest delay, as a multiple of ClusterOptions::restart_backoff.
 constexpr int64_t kLongestBackOff = 60;
 
-Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options);
+RetryDecision DecideRetry(const RunRecord& run, const Ending& ending,
+                          const ClusterOptions& options);
 
 }  // namespace hpc::coordinator
 

@@ -22,6 +22,7 @@
 #include "worker/supervisor/protocol/order.h"
 #include "worker/supervisor/protocol/passed_files.h"
 #include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/leftovers.h"
 
 namespace hpc::worker {
 namespace {
