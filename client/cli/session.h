@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/api.h"
-#include "client/cli/show/output.h"
+#include "client/cli/forms/output.h"
 #include "client/cli/show/progress.h"
 #include "client/discovery.h"
 

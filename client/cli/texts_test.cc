@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "client/cli/exit_codes.h"
+#include "client/cli/forms/output.h"
+#include "client/cli/forms/record.h"
+#include "client/cli/forms/times.h"
 #include "client/cli/input/foreign_words.h"
 #include "client/cli/input/suggest.h"
 #include "client/cli/input/usage_error.h"
 #include "client/cli/show/event_lines.h"
-#include "client/cli/show/output.h"
 #include "client/cli/show/progress.h"
-#include "client/cli/show/record.h"
-#include "client/cli/show/times.h"
 
 namespace hpc::client {
 namespace {

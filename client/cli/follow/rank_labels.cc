@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/show/colours.h"
+#include "client/cli/forms/colours.h"
 
 namespace hpc::client {
 namespace {

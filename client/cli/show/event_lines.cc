@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/show/times.h"
+#include "client/cli/forms/times.h"
 #include "client/cli/show/words.h"
 #include "common/text.h"
 

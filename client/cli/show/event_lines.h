@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "hpc/v1/event.pb.h"
 
 namespace hpc::client {

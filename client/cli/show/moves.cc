@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "client/run_state.h"
 #include "common/text.h"
 

@@ -1,7 +1,7 @@
 #include "client/cli/show/progress.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "common/text.h"
 
 namespace hpc::client {

@@ -7,8 +7,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cli/forms/output.h"
 #include "client/cli/show/open_line.h"
-#include "client/cli/show/output.h"
 
 namespace hpc::client {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "hpc/v1/run.pb.h"
 
 namespace hpc::client {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "hpc/v1/run.pb.h"
 
 namespace hpc::client {

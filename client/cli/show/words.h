@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/show/colours.h"
+#include "client/cli/forms/colours.h"
 #include "client/run_state.h"
 #include "hpc/v1/event.pb.h"
 #include "hpc/v1/node.pb.h"

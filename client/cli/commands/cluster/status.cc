@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/show/record.h"
+#include "client/cli/forms/record.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {

@@ -1,7 +1,7 @@
 // hpcctl token list: the tokens, newest first.
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {

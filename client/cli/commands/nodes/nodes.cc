@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 #include "client/cli/show/words.h"
 #include "common/status_macros.h"
 

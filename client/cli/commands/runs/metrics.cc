@@ -3,8 +3,8 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/find_run.h"
-#include "client/cli/show/listing.h"
-#include "client/cli/show/times.h"
+#include "client/cli/forms/listing.h"
+#include "client/cli/forms/times.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {

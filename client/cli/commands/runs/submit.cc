@@ -14,12 +14,12 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/forms/json_writer.h"
 #include "client/cli/input/caller.h"
 #include "client/cli/input/code_state.h"
 #include "client/cli/input/run_spec.h"
 #include "client/cli/input/submit_line.h"
 #include "client/cli/input/usage_error.h"
-#include "client/cli/show/json_writer.h"
 #include "common/files/files.h"
 #include "common/status_macros.h"
 

@@ -1,7 +1,7 @@
 // One thing with named fields, shown as aligned lines or as a JSON object, from the same calls.
 // Pure.
-#ifndef HPC_CLIENT_CLI_SHOW_RECORD_H_
-#define HPC_CLIENT_CLI_SHOW_RECORD_H_
+#ifndef HPC_CLIENT_CLI_FORMS_RECORD_H_
+#define HPC_CLIENT_CLI_FORMS_RECORD_H_
 
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/show/json_writer.h"
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/json_writer.h"
+#include "client/cli/forms/listing.h"
 
 namespace hpc::client {
 
@@ -71,4 +71,4 @@ void Record::Items(absl::string_view key, absl::string_view title, const Values&
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_SHOW_RECORD_H_
+#endif  // HPC_CLIENT_CLI_FORMS_RECORD_H_

@@ -1,7 +1,7 @@
 // Times as people and programs read them. A time of 0, which means "has not happened" on the wire,
 // is "-". Pure but for the local time zone.
-#ifndef HPC_CLIENT_CLI_SHOW_TIMES_H_
-#define HPC_CLIENT_CLI_SHOW_TIMES_H_
+#ifndef HPC_CLIENT_CLI_FORMS_TIMES_H_
+#define HPC_CLIENT_CLI_FORMS_TIMES_H_
 
 #include <cstdint>
 #include <string>
@@ -24,4 +24,4 @@ std::string Took(int64_t start_us, int64_t end_us, int64_t now_us);
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_SHOW_TIMES_H_
+#endif  // HPC_CLIENT_CLI_FORMS_TIMES_H_

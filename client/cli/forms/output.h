@@ -1,6 +1,6 @@
 // The place that a command writes to: buffered, and aware of whether a person is looking.
-#ifndef HPC_CLIENT_CLI_SHOW_OUTPUT_H_
-#define HPC_CLIENT_CLI_SHOW_OUTPUT_H_
+#ifndef HPC_CLIENT_CLI_FORMS_OUTPUT_H_
+#define HPC_CLIENT_CLI_FORMS_OUTPUT_H_
 
 #include <atomic>
 #include <string>
@@ -77,4 +77,4 @@ class Output {
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_SHOW_OUTPUT_H_
+#endif  // HPC_CLIENT_CLI_FORMS_OUTPUT_H_

@@ -6,8 +6,8 @@
 //   json.Key("id");
 //   json.Integer(12);
 //   json.EndObject();
-#ifndef HPC_CLIENT_CLI_SHOW_JSON_WRITER_H_
-#define HPC_CLIENT_CLI_SHOW_JSON_WRITER_H_
+#ifndef HPC_CLIENT_CLI_FORMS_JSON_WRITER_H_
+#define HPC_CLIENT_CLI_FORMS_JSON_WRITER_H_
 
 #include <cstdint>
 #include <string>
@@ -61,4 +61,4 @@ class JsonWriter {
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_SHOW_JSON_WRITER_H_
+#endif  // HPC_CLIENT_CLI_FORMS_JSON_WRITER_H_

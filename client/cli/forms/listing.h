@@ -5,8 +5,8 @@
 //   nodes.Text(node.name()).Time(node.last_seen_us()).Text(node.inventory().kernel()).EndRow();
 //
 // A column without a title is in JSON only. One without a key is in tables only (TableOnly).
-#ifndef HPC_CLIENT_CLI_SHOW_LISTING_H_
-#define HPC_CLIENT_CLI_SHOW_LISTING_H_
+#ifndef HPC_CLIENT_CLI_FORMS_LISTING_H_
+#define HPC_CLIENT_CLI_FORMS_LISTING_H_
 
 #include <cstdint>
 #include <string>
@@ -15,8 +15,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/show/colours.h"
-#include "client/cli/show/json_writer.h"
+#include "client/cli/forms/colours.h"
+#include "client/cli/forms/json_writer.h"
 
 namespace hpc::client {
 
@@ -124,4 +124,4 @@ absl::string_view FirstColumns(absl::string_view text, int32_t columns);
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_SHOW_LISTING_H_
+#endif  // HPC_CLIENT_CLI_FORMS_LISTING_H_

@@ -1,4 +1,4 @@
-#include "client/cli/show/json_writer.h"
+#include "client/cli/forms/json_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/show/json_writer.h"
+#include "client/cli/forms/json_writer.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/show/times.h"
+#include "client/cli/forms/times.h"
 #include "common/text.h"
 
 namespace hpc::client {

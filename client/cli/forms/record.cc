@@ -1,10 +1,10 @@
-#include "client/cli/show/record.h"
+#include "client/cli/forms/record.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/cli/show/times.h"
+#include "client/cli/forms/times.h"
 #include "common/text.h"
 
 namespace hpc::client {

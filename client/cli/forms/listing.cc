@@ -1,11 +1,11 @@
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/show/output.h"
-#include "client/cli/show/times.h"
+#include "client/cli/forms/output.h"
+#include "client/cli/forms/times.h"
 #include "common/text.h"
 
 namespace hpc::client {

@@ -1,6 +1,6 @@
 // The few colours that a terminal is given. Meaning never rests on colour alone.
-#ifndef HPC_CLIENT_CLI_SHOW_COLOURS_H_
-#define HPC_CLIENT_CLI_SHOW_COLOURS_H_
+#ifndef HPC_CLIENT_CLI_FORMS_COLOURS_H_
+#define HPC_CLIENT_CLI_FORMS_COLOURS_H_
 
 #include "absl/strings/string_view.h"
 
@@ -30,4 +30,4 @@ inline constexpr absl::string_view kEndColour = "\x1b[0m";
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_SHOW_COLOURS_H_
+#endif  // HPC_CLIENT_CLI_FORMS_COLOURS_H_

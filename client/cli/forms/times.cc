@@ -1,4 +1,4 @@
-#include "client/cli/show/times.h"
+#include "client/cli/forms/times.h"
 
 #include <algorithm>
 

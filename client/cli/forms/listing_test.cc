@@ -1,10 +1,10 @@
-#include "client/cli/show/listing.h"
+#include "client/cli/forms/listing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/show/record.h"
+#include "client/cli/forms/record.h"
 
 namespace hpc::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/show/output.h"
+#include "client/cli/forms/output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
