@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/acts/cluster_view.h"
-#include "coordinator/core/gangs/finished_ranks.h"
+#include "coordinator/core/gangs/possible_answers.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/gangs/requeued.h"
 #include "coordinator/core/policy/growth.h"

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/values/exit_words.h"
-#include "protocol/sigterm_answer.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -62,33 +61,6 @@ std::string WithWhoHadFinished(const Attempt& attempt, const Cause& failure,
   const absl::Time failed = attempt.ranks[static_cast<size_t>(failure.rank)].ended_at;
   if (failure.kind == CauseKind::kOfPeer) return AfterItsPeers(attempt, failed) + reason;
   return failure.exit_code == kAborted ? reason + OnItsWayOut(attempt, failed) : reason;
-}
-
-std::vector<PoliteEnd> PoliteEndsBefore(const Attempt& attempt, const Cause& failure, Now now) {
-  std::vector<PoliteEnd> ends;
-  if (!IsFailure(failure)) return ends;
-  for (const RankRecord& rank : attempt.ranks) {
-    if (!rank.exit.has_value()) continue;
-    if (!rank.exit->catches_sigterm || !SucceededByItself(*rank.exit)) continue;
-    const auto mono = [now](absl::Time at) { return now.mono - (now.wall - at); };
-    const Window ended{mono(rank.ended_from) - kTeardown, mono(rank.ended_at)};
-    const bool before = ended.earliest <= failure.when.latest;
-    const bool recent = failure.when.earliest <= ended.latest + protocol::kSigtermSpread;
-    if (before && recent) ends.push_back({rank.node, ended});
-  }
-  return ends;
-}
-
-std::string NodeThatMayGoDown(const NodeTable& nodes, const Attempt& attempt, Now now) {
-  if (attempt.causes.empty()) return "";
-  for (const PoliteEnd& end : PoliteEndsBefore(attempt, attempt.causes.Deciding(), now)) {
-    const Node* const node = nodes.Find(end.node);
-    if (node == nullptr || node->HeardSince(end.when.latest + protocol::kSigtermSpread, now)) {
-      continue;
-    }
-    if (node->connected() || node->Awaited()) return end.node;
-  }
-  return "";
 }
 
 }  // namespace hpc::coordinator

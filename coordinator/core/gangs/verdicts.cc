@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
+#include "coordinator/core/gangs/possible_answers.h"
 #include "protocol/sigterm_answer.h"
 
 namespace hpc::coordinator {
@@ -156,13 +157,14 @@ void Verdicts::LearnHeldUp(Now now, Attempt* attempt) {
 }
 
 bool Verdicts::LearnGoingDown(Now now, Attempt* attempt) {
-  const bool polite = LearnPoliteEnd(now, attempt);
-  return LearnSigtermFailure(attempt) || polite;
+  const bool answered = LearnPossibleAnswer(now, attempt);
+  return LearnSigtermFailure(attempt) || answered;
 }
 
-bool Verdicts::LearnPoliteEnd(Now now, Attempt* attempt) {
+bool Verdicts::LearnPossibleAnswer(Now now, Attempt* attempt) {
   bool learnt = false;
-  for (const PoliteEnd& end : PoliteEndsBefore(*attempt, attempt->causes.Deciding(), now)) {
+  for (const PossibleAnswer& end :
+       PossibleAnswersBefore(*attempt, attempt->causes.Deciding(), now)) {
     const Node* const node = state_->nodes.Find(end.node);
     if (node == nullptr || !node->went_down) continue;
     if (!MayHaveAnswered(end.when, node->went_down->when)) continue;

@@ -63,7 +63,7 @@ class Verdicts {
  private:
   // The two parts of LearnGoingDown.
   bool LearnSigtermFailure(Attempt* attempt);
-  bool LearnPoliteEnd(Now now, Attempt* attempt);
+  bool LearnPossibleAnswer(Now now, Attempt* attempt);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
   void LearnHeldUp(Now now, Attempt* attempt);

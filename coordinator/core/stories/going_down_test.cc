@@ -341,6 +341,86 @@ TEST_F(GangGoesDownTest, ARankThatAnsweredWithSuccessDatesTheGoingDown) {
   EXPECT_FALSE(IsTerminal(c.state(run)));
 }
 
+// The rank of pc2 was on its way out with 0, and had no handler any more, when the stop came that
+// rank 0's failure brought. Its worker hears of the going down 0.3 s later.
+TEST_F(GangGoesDownTest, ARankThatTheStopEndedOnItsWayOutDatesTheGoingDown) {
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1}));
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Exit(run, 1, {.signal = 15, .after_stop = true, .catches_sigterm = true}));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.Pass(absl::Milliseconds(300));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(c.state(run)));
+}
+
+// The same, but it still exited 0.
+TEST_F(GangGoesDownTest, ARankThatExits0JustAfterAFailureWithoutWordsDatesTheGoingDown) {
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1}));
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Exit(run, 1, {.exit_code = 0, .after_stop = true, .catches_sigterm = true}));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.Pass(absl::Milliseconds(300));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).failures, 0);
+}
+
+TEST_F(GangGoesDownTest, AfterAFailureInOwnWordsAnAnswerToTheStopIsNoMore) {
+  ASSERT_OK(c.Exit(run, 0, ValueError()));
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Exit(run, 1, {.exit_code = 0, .after_stop = true, .catches_sigterm = true}));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+TEST_F(GangGoesDownTest, AnAnswerLongAfterTheStopIsNoMore) {
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1}));
+  c.Pass(absl::Seconds(2));
+  ASSERT_OK(c.Exit(run, 1, {.exit_code = 0, .after_stop = true, .catches_sigterm = true}));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+// It answers at once with a code of its own, and the others fail in words of their own.
+TEST_F(GangGoesDownTest, ARankThatAnsweredWithACodeDatesTheGoingDown) {
+  ASSERT_OK(c.Exit(run, 1, Answered(4)));
+  ASSERT_OK(c.Exit(run, 0, ValueError()));
+  c.AllReturned(run);
+  c.Pass(absl::Milliseconds(400));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(c.state(run)));
+}
+
+TEST_F(GangGoesDownTest, ARankThatTheStopEndedAndThatCatchesNoSigtermSaysNothing) {
+  ASSERT_OK(c.Exit(run, 0, {.exit_code = 1}));
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Exit(run, 1, {.signal = 15, .after_stop = true}));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+// Rank 0 had caught an exception a while before it failed for want of rank 1, so that its failure
+// may have come first. Everything has returned when pc2 says that it goes.
+TEST_F(GangGoesDownTest, ARankThatSigtermEndedDatesTheGoingDownForFailuresThatMayHaveComeFirst) {
+  protocol::RankExit caught = ValueError();
+  caught.words_before_end = absl::Seconds(1);
+  ASSERT_OK(c.Exit(run, 0, caught));
+  ASSERT_OK(c.Exit(run, 1, Terminated()));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.Pass(absl::Milliseconds(100));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(c.state(run)));
+}
+
 TEST_F(GangGoesDownTest, ARankThatEndsWellAndWhosePcStaysExcusesNothing) {
   ASSERT_OK(c.Exit(run, 1, Answered(0)));
   c.Pass(absl::Milliseconds(50));

@@ -160,6 +160,11 @@ def going_down():
     for order in ("r_s-w", "r_w"):  # the only word of its PC that a rank got
         for habit in ("owns", "says", "silent"):
             yield f"{habit} exit0term: down {order} pc2, 1, boot pc2"
+        for answer in ("exit1term", "exit4term"):
+            yield f"owns {answer}: down {order} pc2, 1, boot pc2"
+            yield f"silent {answer}: down {order} pc2, 1, boot pc2"
+        for code in (0, 143):
+            yield f"silent late{code}term: down {order} pc2, 1, boot pc2"
     yield "owns exit0term: kill coordinator, down r_s-w pc2, 1, boot pc2, start coordinator"
     for order in ("r-s-w", "r_s-w"):  # also the coordinator goes down, just afterwards
         for size in ("", "alone "):

@@ -13,6 +13,7 @@ its own, SIGUSR2 prints an exception that it has caught.
     ignores      SIGTERM does not end a rank, so that its grace runs out
     third-ends   rank 2 is done after six steps and exits with 0, and the others go on
     exit0term    a rank answers SIGTERM with exit code 0; exit4term and exit75term: with another
+    late0term    the same, and it has closed its connections 0.3 s before
     raises       a rank answers SIGTERM with an exception
     sigwait0     a thread waits for SIGTERM, which is blocked, and ends the rank with 0
     owns         a rank that has lost a peer fails in words of its own
@@ -147,6 +148,10 @@ class Bond:
     def say_hello(self):
         self._say(b".")
 
+    def close(self):
+        for peer in self._peers:
+            peer.close()
+
     def say_goodbye(self):
         self._say(b"x")
 
@@ -186,7 +191,14 @@ def wait_for_sigterm():
     os._exit(0)
 
 
-def answer_signals(habits):
+def end_late(bonds, code):
+    for bond in bonds:
+        bond.close()
+    time.sleep(0.3)
+    os._exit(code)
+
+
+def answer_signals(habits, bonds):
     signal.signal(signal.SIGUSR1, fail)
     signal.signal(signal.SIGUSR2, print_what_was_caught)
     if "raises" in habits:
@@ -199,6 +211,8 @@ def answer_signals(habits):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if code := re.fullmatch(r"exit(\d+)term", habit):
             signal.signal(signal.SIGTERM, lambda *_, code=int(code[1]): sys.exit(code))
+        if code := re.fullmatch(r"late(\d+)term", habit):
+            signal.signal(signal.SIGTERM, lambda *_, code=int(code[1]): end_late(bonds, code))
 
 
 def lost_a_peer(habits):
@@ -221,12 +235,14 @@ def lost_a_peer(habits):
 
 def main():
     folder, period, habits = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
-    answer_signals(habits)
+    bonds = []
+    answer_signals(habits, bonds)
     steps = Steps(folder)
     if "printed" in habits and steps.rank == "2":
         print_what_was_caught()
     store = come_to_the_store() if "store" in habits else None  # kept open
     bond = Bond(folder)
+    bonds.append(bond)
     step = first = steps.load()
     while not steps.done():
         step += 1
