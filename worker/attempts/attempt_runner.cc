@@ -1,6 +1,7 @@
 #include "worker/attempts/attempt_runner.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "worker/attempts/stop_words.h"
 #include "worker/loop/boot_time.h"
 #include "worker/os/process_words.h"
+#include "worker/os/shared_memory.h"
 #include "worker/supervisor/protocol/order.h"
 #include "worker/supervisor_client/held_cgroup.h"
 #include "worker/supervisor_client/leftovers.h"
@@ -35,6 +37,17 @@ constexpr int kIdlePatienceMs = 100;
 constexpr absl::Duration kSilence = absl::Seconds(2);
 
 absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }
+
+// The account is the owner of the attempt's folder. What our own account has in shared memory may
+// be of other programs of its user.
+void RemoveSharedMemoryOf(AttemptRef ref, const std::string& dir) {
+  struct stat info;
+  if (stat(dir.c_str(), &info) != 0 || info.st_uid == geteuid()) return;
+  const SharedMemoryRemoved removed = RemoveSharedMemory(kSharedMemoryDir, info.st_uid);
+  if (removed.files == 0) return;
+  LogInfo("shared memory that nobody uses any more was removed",
+          {{"attempt", ref.ToString()}, {"files", removed.files}, {"bytes", removed.bytes}});
+}
 
 }  // namespace
 
@@ -413,8 +426,11 @@ void AttemptRunner::KillLeftoversUntilGone() {
   const int64_t waits = left_ && left_->socket.ok() ? left_->pid : 0;
   context_->system->Ask<Look>(
       [ref = ref_, dir = dir_, held = held_cgroup_, seen = watch_.started(), waits]() -> Look {
-        if (waits != 0 && HoldsNothingBut(held, waits)) return {true, absl::OkStatus()};
-        return {false, KillLeftovers(ref.ToString(), dir, seen, held)};
+        const bool alone = waits != 0 && HoldsNothingBut(held, waits);
+        const absl::Status killed =
+            alone ? absl::OkStatus() : KillLeftovers(ref.ToString(), dir, seen, held);
+        if (killed.ok()) RemoveSharedMemoryOf(ref, dir);
+        return {alone, killed};
       },
       [this, alive = alive_](const Look& look) {
         if (!*alive) return;
