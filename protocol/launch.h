@@ -5,7 +5,7 @@
 namespace hpc::protocol {
 
 // Which family of environment variables the ranks get (docs/DESIGN.md, "Environment families").
-enum class LaunchMode { kTorchrun = 1, kPerNode = 2 };
+enum class LaunchMode { kTorchrun = 1, kPerNode = 2, kSlurm = 3 };
 
 // Who serves the TCPStore of an attempt.
 enum class StoreHost {

@@ -11,6 +11,7 @@ struct Words<protocol::LaunchMode> {
   static constexpr Word<protocol::LaunchMode> kAll[] = {
       {protocol::LaunchMode::kTorchrun, "torchrun"},
       {protocol::LaunchMode::kPerNode, "per-node"},
+      {protocol::LaunchMode::kSlurm, "slurm"},
   };
 };
 

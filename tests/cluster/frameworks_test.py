@@ -14,18 +14,23 @@ SCRIPTS = ROOT / "tests/cluster/scripts"
 class FrameworksTest(ClusterTest):
     options = {"nodes": 2, "network": True}
 
-    def train(self, script, *args):
+    def train(self, script, *args, options=()):
         # Console scripts such as ninja are found beside the interpreter.
         path = f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}"
         done = self.cluster.hpcctl(
             "run", "-N", 2, "--stop-grace", "5s", "--env", f"PATH={path}", "--env",
-            "DS_ACCELERATOR=cpu", "--", PYTHON, SCRIPTS / script, *args, timeout=280)
+            "DS_ACCELERATOR=cpu", *options, "--", PYTHON, SCRIPTS / script, *args, timeout=280)
         run = self.cluster.json("runs")[0]
         self.assertEqual(run["state"], "succeeded", done.stderr)
         return done.stdout
 
     def test_lightning(self):
         self.train("lightning_train.py", "--nodes", 2, "--devices", 1)
+
+    def test_lightning_that_takes_us_for_slurm(self):
+        output = self.train("lightning_train.py", "--nodes", 2, "--devices", 1,
+                            options=("--mode", "slurm"))
+        self.assertIn("SLURMEnvironment", output)
 
     def test_deepspeed(self):
         self.train("deepspeed_train.py")

@@ -22,7 +22,7 @@ constexpr std::array kNeverInherited = {
     "NNODES",         "USE_LIBUV",        "NOTIFY_SOCKET",   "WATCHDOG_USEC",
     "WATCHDOG_PID",   "LISTEN_FDS",       "LISTEN_PID",      "LISTEN_FDNAMES",
     "JOURNAL_STREAM", "INVOCATION_ID",    "SYSTEMD_EXEC_PID"};
-constexpr std::array kNeverInheritedPrefixes = {"TORCHELASTIC_", "PET_", "SLURM_",
+constexpr std::array kNeverInheritedPrefixes = {"TORCHELASTIC_",    "PET_", "SLURM_", "SLURMD_",
                                                 "OMPI_COMM_WORLD_", "HPC_"};
 
 // What a login also provides.
@@ -135,6 +135,71 @@ void AddPerNode(const protocol::Prepare& prepare, const LocalFacts& facts, Varia
   out->Launcher("PET_RDZV_CONF", prepare.node_rank == 0 ? "is_host=1" : "is_host=0");
 }
 
+// How many tasks each node has, as Slurm writes it: "2(x3),1".
+std::string TasksPerNode(const std::vector<protocol::Peer>& peers) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < peers.size();) {
+    size_t same = 1;
+    while (i + same < peers.size() && peers[i + same].ranks == peers[i].ranks) ++same;
+    parts.push_back(same == 1 ? absl::StrCat(peers[i].ranks)
+                              : absl::StrCat(peers[i].ranks, "(x", same, ")"));
+    i += same;
+  }
+  return absl::StrJoin(parts, ",");
+}
+
+// The variables that srun gives its tasks. Programs that read them (JAX, submitit, fairseq) take a
+// list of addresses for the list of nodes. Lightning ignores Slurm where the job's name is that of
+// a shell.
+void AddSlurm(const protocol::Prepare& prepare, const LocalFacts& facts, int32_t local_rank,
+              Variables* out) {
+  const auto both = [out](const char* name, const char* other, const absl::AlphaNum& value) {
+    out->Launcher(name, value);
+    out->Launcher(other, value);
+  };
+  std::vector<std::string> addresses;
+  for (const protocol::Peer& peer : prepare.peers) addresses.push_back(peer.address);
+  const std::string nodes = absl::StrJoin(addresses, ",");
+  std::vector<std::string> here;
+  for (int32_t i = 0; i < prepare.ranks; ++i) here.push_back(absl::StrCat(prepare.first_rank + i));
+  const bool shell = prepare.run_name == "bash" || prepare.run_name == "interactive";
+  both("SLURM_JOB_ID", "SLURM_JOBID", prepare.ref.run);
+  both("SLURM_STEP_ID", "SLURM_STEPID", 0);
+  out->Launcher("SLURM_JOB_NAME", shell ? "run" : prepare.run_name);
+  both("SLURM_NTASKS", "SLURM_NPROCS", prepare.world_size);
+  out->Launcher("SLURM_STEP_NUM_TASKS", prepare.world_size);
+  out->Launcher("SLURM_NTASKS_PER_NODE", prepare.ranks);
+  both("SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE", TasksPerNode(prepare.peers));
+  both("SLURM_NNODES", "SLURM_JOB_NUM_NODES", prepare.peers.size());
+  out->Launcher("SLURM_STEP_NUM_NODES", prepare.peers.size());
+  both("SLURM_NODELIST", "SLURM_JOB_NODELIST", nodes);
+  out->Launcher("SLURM_STEP_NODELIST", nodes);
+  out->Launcher("SLURM_LAUNCH_NODE_IPADDR", addresses.front());
+  out->Launcher("SLURM_NODEID", prepare.node_rank);
+  out->Launcher("SLURM_PROCID", prepare.first_rank + local_rank);
+  out->Launcher("SLURM_LOCALID", local_rank);
+  out->Launcher("SLURM_GTIDS", absl::StrJoin(here, ","));
+  out->Launcher("SLURMD_NODENAME", facts.node);
+  out->Launcher("SLURM_SUBMIT_DIR", prepare.workdir);
+  if (prepare.restart_count > 0) out->Launcher("SLURM_RESTART_COUNT", prepare.restart_count);
+  if (!facts.gpus.empty()) {
+    out->Launcher("SLURM_GPUS_ON_NODE", facts.gpus.size());
+    both("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", absl::StrJoin(facts.gpus, ","));
+  }
+}
+
+void AddFamily(const protocol::Prepare& prepare, const LocalFacts& facts, int32_t local_rank,
+               Variables* out) {
+  switch (prepare.mode) {
+    case protocol::LaunchMode::kTorchrun:
+      return AddTorchrun(prepare, local_rank, out);
+    case protocol::LaunchMode::kPerNode:
+      return AddPerNode(prepare, facts, out);
+    case protocol::LaunchMode::kSlurm:
+      return AddSlurm(prepare, facts, local_rank, out);
+  }
+}
+
 void AddOurs(const protocol::Prepare& prepare, const LocalFacts& facts, int32_t rank,
              Variables* out) {
   out->Launcher("HPC_RUN_ID", prepare.ref.run);
@@ -221,11 +286,7 @@ RankPrograms MakeRankPrograms(const protocol::Prepare& prepare, const LocalFacts
     const int32_t rank = prepare.first_rank + local_rank;
     Variables variables(facts, prepare.env);
     AddAccount(facts, &variables);
-    if (prepare.mode == protocol::LaunchMode::kTorchrun) {
-      AddTorchrun(prepare, local_rank, &variables);
-    } else {
-      AddPerNode(prepare, facts, &variables);
-    }
+    AddFamily(prepare, facts, local_rank, &variables);
     AddOurs(prepare, facts, rank, &variables);
     AddDevices(facts, &variables);
     AddNetwork(facts, &variables);
@@ -239,7 +300,7 @@ protocol::KeyValues MakeStartEnvironment(const protocol::Prepare& prepare,
                                          const protocol::Start& start) {
   protocol::KeyValues all = {{"MASTER_ADDR", start.master_addr},
                              {"MASTER_PORT", absl::StrCat(start.master_port)}};
-  if (prepare.mode == protocol::LaunchMode::kTorchrun) {
+  if (prepare.mode != protocol::LaunchMode::kPerNode) {
     const bool worker_hosts = start.store_host == protocol::StoreHost::kWorker;
     all.emplace_back("TORCHELASTIC_USE_AGENT_STORE", worker_hosts ? "True" : "False");
     // If the choice is ours, the worker hosts the store for several ranks, unless the torch of some

@@ -57,6 +57,72 @@ std::vector<std::string> Env(const protocol::Prepare& prepare, const LocalFacts&
   return MakeRankPrograms(prepare, facts).ranks[local].env;
 }
 
+TEST(RankEnvironmentTest, InSlurmModeItGivesSrunsVariables) {
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kSlurm;
+  const std::vector<std::string> env = Env(prepare, GpuNode(), 1);
+  for (const char* variable : {"SLURM_JOB_ID=42",
+                               "SLURM_JOBID=42",
+                               "SLURM_JOB_NAME=train",
+                               "SLURM_NTASKS=4",
+                               "SLURM_NPROCS=4",
+                               "SLURM_NTASKS_PER_NODE=2",
+                               "SLURM_TASKS_PER_NODE=2(x2)",
+                               "SLURM_NNODES=2",
+                               "SLURM_JOB_NUM_NODES=2",
+                               "SLURM_NODELIST=10.0.0.1,10.0.0.2",
+                               "SLURM_JOB_NODELIST=10.0.0.1,10.0.0.2",
+                               "SLURM_STEP_NODELIST=10.0.0.1,10.0.0.2",
+                               "SLURM_NODEID=1",
+                               "SLURM_PROCID=3",
+                               "SLURM_LOCALID=1",
+                               "SLURM_GTIDS=2,3",
+                               "SLURM_RESTART_COUNT=2",
+                               "SLURM_GPUS_ON_NODE=2",
+                               "SLURM_JOB_GPUS=0,1",
+                               "SLURM_SUBMIT_DIR=/work",
+                               "SLURMD_NODENAME=pc2"}) {
+    EXPECT_THAT(env, Contains(variable));
+  }
+}
+
+TEST(RankEnvironmentTest, InSlurmModeNothingIsOfAnotherFamily) {
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kSlurm;
+  for (const std::string& variable : Env(prepare, GpuNode())) {
+    for (const char* prefix : {"RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "TORCHELASTIC_RUN_ID=",
+                               "GROUP_RANK=", "NODE_RANK=", "PET_"}) {
+      EXPECT_THAT(variable, Not(StartsWith(prefix)));
+    }
+  }
+}
+
+TEST(RankEnvironmentTest, NodesWithDifferentNumbersOfTasksAreWrittenAsSlurmDoes) {
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kSlurm;
+  prepare.peers.push_back({"pc3", "10.0.0.3", 4, 1});
+  EXPECT_THAT(Env(prepare, GpuNode()), Contains("SLURM_TASKS_PER_NODE=2(x2),1"));
+}
+
+TEST(RankEnvironmentTest, LightningWouldIgnoreAJobThatHasTheNameOfAShell) {
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kSlurm;
+  prepare.run_name = "bash";
+  EXPECT_THAT(Env(prepare, GpuNode()), Contains("SLURM_JOB_NAME=run"));
+}
+
+TEST(RankEnvironmentTest, InSlurmModeRanksMeetAtTheStoreOfTheWorkerToo) {
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kSlurm;
+  protocol::Start start;
+  start.master_addr = "10.0.0.1";
+  start.master_port = 4000;
+  start.store_host = protocol::StoreHost::kWorker;
+  EXPECT_THAT(MakeStartEnvironment(prepare, start),
+              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4000"),
+                          Pair("TORCHELASTIC_USE_AGENT_STORE", "True")));
+}
+
 TEST(RankEnvironmentTest, GivesTorchrunsVariables) {
   const std::vector<std::string> env = Env(SecondNode(), GpuNode(), 1);
   for (const char* expected :

@@ -301,6 +301,17 @@ protocol::Welcome FromProto(const v1::Welcome& m) {
   return welcome;
 }
 
+protocol::LaunchMode FromProto(v1::LaunchMode mode) {
+  switch (mode) {
+    case v1::LAUNCH_MODE_PER_NODE:
+      return protocol::LaunchMode::kPerNode;
+    case v1::LAUNCH_MODE_SLURM:
+      return protocol::LaunchMode::kSlurm;
+    default:
+      return protocol::LaunchMode::kTorchrun;
+  }
+}
+
 protocol::StoreHost FromProto(v1::StoreHost host) {
   switch (host) {
     case v1::STORE_HOST_WORKER:
@@ -353,8 +364,7 @@ protocol::Prepare FromProto(const v1::Prepare& m) {
   for (const v1::Peer& peer : m.peers()) {
     out.peers.push_back({peer.node(), peer.address(), peer.first_rank(), peer.ranks()});
   }
-  out.mode = m.mode() == v1::LAUNCH_MODE_PER_NODE ? protocol::LaunchMode::kPerNode
-                                                  : protocol::LaunchMode::kTorchrun;
+  out.mode = FromProto(m.mode());
   out.store_host = FromProto(m.store_host());
   out.restart_count = m.restart_count();
   out.max_restarts = m.max_restarts();

@@ -68,10 +68,12 @@ bool FindsItsPeers(const v1::RunSpec& spec) {
          });
 }
 
-// A user who names the mode knows about it, so only the default is suspicious.
+// A user who names torchrun's mode knows about it. Slurm's variables are nothing that a launcher
+// looks for.
 bool Suspicious(const v1::RunSpec& spec) {
-  return spec.mode() == v1::LAUNCH_MODE_UNSPECIFIED && !LauncherIn(spec.command()).empty() &&
-         !FindsItsPeers(spec);
+  const bool meant =
+      spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED && spec.mode() != v1::LAUNCH_MODE_SLURM;
+  return !meant && !LauncherIn(spec.command()).empty() && !FindsItsPeers(spec);
 }
 
 std::string NodesOption(const v1::RunSpec& spec) {

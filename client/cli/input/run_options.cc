@@ -208,9 +208,11 @@ std::vector<RunOption> Scheduling() {
 std::vector<RunOption> Program() {
   return {
       Own("", "command", "", Form::kTexts, "", AddTo(&RunOptions::command)),
-      {"--mode", "torchrun|per-node", Form::kWord,
-       "variables as torchrun gives them, or one process a node", "Mode",
-       WordOf(&Spec::mode, &Spec::set_mode, {v1::LAUNCH_MODE_TORCHRUN, v1::LAUNCH_MODE_PER_NODE})},
+      {"--mode", "torchrun|per-node|slurm", Form::kWord,
+       "variables as torchrun gives them, one process a node, or variables as srun gives them",
+       "Mode",
+       WordOf(&Spec::mode, &Spec::set_mode,
+              {v1::LAUNCH_MODE_TORCHRUN, v1::LAUNCH_MODE_PER_NODE, v1::LAUNCH_MODE_SLURM})},
       {"--store", "auto|worker|rank0", Form::kWord,
        "who serves the rendezvous store (default auto)", "Store",
        WordOf(&Spec::store_host, &Spec::set_store_host,

@@ -50,6 +50,15 @@ std::string AddressHint(absl::string_view reason) {
          "leave that out: hpcctl gives each rank the right one";
 }
 
+// Looks for the words of JAX, and of Python for a variable that is not there.
+std::string SlurmHint(absl::string_view reason) {
+  const bool jax = absl::StrContains(reason, "coordinator_address should be defined");
+  if (!jax && !absl::StrContains(reason, "KeyError: 'SLURM_")) return "";
+  return absl::StrCat(jax ? "JAX finds its peers" : "it finds its peers",
+                      " by the variables that Slurm gives: 'hpcctl run --mode slurm' gives them, "
+                      "too");
+}
+
 // Looks for Python's words, for an exception and for a script that it may not read.
 std::string PermissionHint(absl::string_view reason) {
   const bool denied = absl::StrContains(reason, "PermissionError: [Errno 13]") ||
@@ -115,6 +124,7 @@ std::string FailureHint(const v1::Run& run, const Environment& environment) {
   std::string hint = LocalRankHint(run.reason());
   if (hint.empty()) hint = AbortHint(run.reason());
   if (hint.empty()) hint = AddressHint(run.reason());
+  if (hint.empty()) hint = SlurmHint(run.reason());
   if (hint.empty()) hint = PermissionHint(run.reason());
   if (hint.empty()) hint = PrivilegesHint(run.reason());
   if (hint.empty()) hint = TrainHint(run);

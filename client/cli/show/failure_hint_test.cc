@@ -57,6 +57,12 @@ TEST(FailureHintTest, SaysThatAScriptNeedsNoAddressOfItsOwn) {
   }
 }
 
+TEST(FailureHintTest, NamesTheModeThatGivesSlurmsVariables) {
+  EXPECT_THAT(Hint(Failed("python", "ValueError: coordinator_address should be defined.")),
+              AllOf(HasSubstr("JAX"), HasSubstr("hpcctl run --mode slurm")));
+  EXPECT_THAT(Hint(Failed("python", "KeyError: 'SLURM_PROCID'")), HasSubstr("--mode slurm"));
+}
+
 TEST(FailureHintTest, SaysAsWhomRanksRunWhereTheyMayNot) {
   for (const char* said :
        {"rank 0 on pc1 exited with code 1: PermissionError: [Errno 13] Permission denied: 'a.txt'",

@@ -45,7 +45,9 @@ def main():
     )
     trainer.fit(Regression(), DataLoader(TensorDataset(inputs, targets), batch_size=16))
     loss = trainer.callback_metrics["loss_epoch"].item()
-    print(f"lightning rank {trainer.global_rank} of {trainer.world_size}: loss {loss:.4f}", flush=True)
+    environment = type(trainer.strategy.cluster_environment).__name__
+    print(f"lightning rank {trainer.global_rank} of {trainer.world_size} in {environment}: "
+          f"loss {loss:.4f}", flush=True)
     if loss > 0.1:
         raise SystemExit("did not learn")
     # Lightning leaves this to the interpreter's end, which some ranks do not survive (SIGABRT).
