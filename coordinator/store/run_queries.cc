@@ -88,6 +88,8 @@ std::string RunsSql(const RunFilter& filter) {
                     absl::StrJoin(marks, ", "), ")");
   }
   if (filter.experiment.has_value()) absl::StrAppend(&sql, " AND r.experiment = ?");
+  if (filter.user.has_value()) absl::StrAppend(&sql, " AND r.user = ?");
+  if (filter.name.has_value()) absl::StrAppend(&sql, " AND r.name = ?");
   if (filter.tag.has_value()) {
     absl::StrAppend(&sql, " AND r.id IN (SELECT run FROM run_tags WHERE tag = ?)");
   }
@@ -262,7 +264,9 @@ absl::StatusOr<std::vector<RunId>> QueryRunsAwaitingOutput(Connection* db, absl:
 absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& filter) {
   Statement& statement = db->Sql(RunsSql(filter));
   for (const RunState state : filter.states) statement.Text(ToWord(state));
-  if (filter.experiment.has_value()) statement.Text(*filter.experiment);
+  for (const auto* text : {&filter.experiment, &filter.user, &filter.name}) {
+    if (text->has_value()) statement.Text(**text);
+  }
   if (filter.tag.has_value()) statement.Text(*filter.tag);
   if (filter.before > 0) statement.Int(filter.before);
   if (filter.above > 0) statement.Int(filter.above);

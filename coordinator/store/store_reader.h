@@ -27,7 +27,7 @@ struct RunParts {
 
 struct RunFilter {
   std::vector<RunState> states;  // empty: any
-  std::optional<std::string> experiment;
+  std::optional<std::string> experiment, user, name;
   std::optional<std::string> tag;
   RunId before = 0;   // only ids below; 0: no bound
   RunId above = 0;    // only ids above

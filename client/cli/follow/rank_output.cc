@@ -1,5 +1,7 @@
 #include "client/cli/follow/rank_output.h"
 
+#include "client/cli/forms/times.h"
+
 namespace hpc::client {
 
 RankOutput::RankOutput(Session* session, int64_t run, Labelling labelling)
@@ -19,7 +21,8 @@ void RankOutput::Write(const v1::LogPiece& piece) {
     return session_->Notice("some of the output is lost here: " + piece.missing());
   }
   if (labels_.Needs(piece.attempt())) Learn(piece.attempt());
-  const std::string label = labels_.For(piece.attempt(), piece.rank());
+  std::string label = labels_.For(piece.attempt(), piece.rank());
+  if (times_) label = LocalTime(piece.at_us()) + " " + label;
   session_->progress().Clear();
   if (label.empty() && labels_.Single(piece.attempt()))
     return WriteTo(piece.is_stderr(), piece.data());

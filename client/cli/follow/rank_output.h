@@ -14,6 +14,9 @@ class RankOutput {
  public:
   RankOutput(Session* session, int64_t run, Labelling labelling);
 
+  // From now on each line begins with the time at which the coordinator received its end.
+  void ShowTimes() { times_ = true; }
+
   // Writes a piece at once. The first piece of an attempt may make it ask the coordinator about the
   // attempt's ranks.
   void Write(const v1::LogPiece& piece);
@@ -26,6 +29,7 @@ class RankOutput {
 
   Session* session_;
   const int64_t run_;
+  bool times_ = false;
   RankLabels labels_;
   LineLabeller lines_;
 };

@@ -15,6 +15,7 @@ void TailLines::Add(const v1::LogPiece& piece) {
     at->second.line.set_is_stderr(piece.is_stderr());
     at->second.skipping = piece.offset() > 0;
   }
+  at->second.line.set_at_us(piece.at_us());
   AddTo(&at->second, piece.data());
 }
 

@@ -143,9 +143,9 @@ void Options::RunArgument(std::string* target) {
                           }});
 }
 
-void Options::RunArguments(std::vector<std::string>* target) {
+void Options::RunArguments(std::vector<std::string>* target, bool required) {
   positionals_.push_back({"RUN", "number or name of a run, or 'last'; may be given several times",
-                          true,
+                          required,
                           [target](absl::string_view name, absl::string_view value) {
                             return TakeRun(name, value, &target->emplace_back());
                           },

@@ -79,7 +79,7 @@ class Options {
   // Declares an argument that names a run, as FindRun reads it.
   void RunArgument(std::string* target);
   // Declares one or more of them, as the last argument.
-  void RunArguments(std::vector<std::string>* target);
+  void RunArguments(std::vector<std::string>* target, bool required = true);
   // Takes everything after "--", untouched.
   void Program(std::vector<std::string>* target);
 

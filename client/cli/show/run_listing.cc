@@ -1,9 +1,12 @@
 #include "client/cli/show/run_listing.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/cli/input/run_options.h"
 #include "client/cli/show/run_tables.h"
 #include "client/cli/show/words.h"
@@ -70,11 +73,26 @@ std::string ParamOf(const v1::Run& run, const std::string& key) {
   return "";
 }
 
-std::string MetricOf(const v1::Run& run, const std::string& key) {
+const v1::MetricSummary* FindMetric(const v1::Run& run, absl::string_view key) {
   for (const v1::MetricSummary& metric : run.metrics()) {
-    if (metric.key() == key) return absl::StrCat(metric.last());
+    if (metric.key() == key) return &metric;
   }
-  return "";
+  return nullptr;
+}
+
+// The last value of a metric, or for "loss:min" and "loss:max" the smallest or the largest.
+std::optional<double> ValueOf(const v1::Run& run, absl::string_view key) {
+  if (const auto* metric = FindMetric(run, key); metric != nullptr) return metric->last();
+  const bool smallest = absl::ConsumeSuffix(&key, ":min");
+  if (!smallest && !absl::ConsumeSuffix(&key, ":max")) return std::nullopt;
+  const v1::MetricSummary* const metric = FindMetric(run, key);
+  if (metric == nullptr) return std::nullopt;
+  return smallest ? metric->min() : metric->max();
+}
+
+std::string MetricOf(const v1::Run& run, const std::string& key) {
+  const std::optional<double> value = ValueOf(run, key);
+  return value ? absl::StrCat(*value) : "";
 }
 
 }  // namespace
@@ -135,6 +153,27 @@ void AddRun(const v1::Run& run, Listing* listing) {
       .Nested([&](JsonWriter* json) { WriteMetrics(run, json); })
       .Text(run.reason())
       .EndRow();
+}
+
+bool SortRuns(const std::string& key, std::vector<v1::Run>* runs) {
+  absl::string_view metric = key;
+  const bool down = absl::ConsumePrefix(&metric, "-");
+  // NaN is no value to sort by.
+  const auto value_of = [&](const v1::Run& run) {
+    const std::optional<double> value = ValueOf(run, metric);
+    return value && std::isnan(*value) ? std::nullopt : value;
+  };
+  std::stable_sort(runs->begin(), runs->end(), [&](const v1::Run& a, const v1::Run& b) {
+    const std::optional<double> x = value_of(a), y = value_of(b);
+    if (!x || !y) return x.has_value() && !y.has_value();
+    return down ? *x > *y : *x < *y;
+  });
+  return HasMetric(*runs, metric);
+}
+
+bool HasMetric(const std::vector<v1::Run>& runs, absl::string_view key) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const v1::Run& run) { return ValueOf(run, key).has_value(); });
 }
 
 Comparison CompareRuns(const std::vector<v1::Run>& runs, const std::vector<std::string>& metrics,

@@ -14,12 +14,18 @@ namespace hpc::client {
 Listing RunListing(const ListingForm& form);
 void AddRun(const v1::Run& run, Listing* listing);
 
-// A table with a column for each parameter and for the last value of each metric.
+// Sorts by a metric: "loss" by its last value, "loss:min" and "loss:max" by the smallest and the
+// largest, "-loss" from the largest down. Runs without it come last. False: none has it.
+bool SortRuns(const std::string& key, std::vector<v1::Run>* runs);
+// Whether one of the runs has the metric, written as for SortRuns.
+bool HasMetric(const std::vector<v1::Run>& runs, absl::string_view key);
+
+// A table with a column for each parameter and for a value of each metric.
 struct Comparison {
   std::string table;
   std::vector<std::string> left_out;  // metrics for which there was no room
 };
-// `metrics`: only these are shown. Empty: the first few of all, by name.
+// `metrics`: only these are shown, written as for SortRuns. Empty: the first few of all, by name.
 Comparison CompareRuns(const std::vector<v1::Run>& runs, const std::vector<std::string>& metrics,
                        const ListingForm& form);
 

@@ -89,6 +89,40 @@ TEST(RunListingTest, OnlyTheMetricsThatWereNamedAreShown) {
   EXPECT_THAT(table, Not(HasSubstr("acc")));
 }
 
+std::vector<int64_t> Sorted(const std::string& key) {
+  std::vector<v1::Run> runs;
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const double loss : {0.5, 0.25, kNan, 0.75}) {
+    runs.push_back(MakeRun(static_cast<int64_t>(runs.size()) + 1, "anna"));
+    AddMetric("loss", loss, &runs.back());
+    runs.back().mutable_metrics(0)->set_min(-loss);
+  }
+  runs.push_back(MakeRun(5, "anna"));
+  EXPECT_TRUE(SortRuns(key, &runs));
+  std::vector<int64_t> ids;
+  for (const v1::Run& run : runs) ids.push_back(run.id());
+  return ids;
+}
+
+TEST(RunListingTest, RunsAreSortedByAMetricAndThoseWithoutItComeLast) {
+  EXPECT_THAT(Sorted("loss"), ElementsAre(2, 1, 4, 3, 5));
+  EXPECT_THAT(Sorted("-loss"), ElementsAre(4, 1, 2, 3, 5));
+  EXPECT_THAT(Sorted("loss:min"), ElementsAre(4, 1, 2, 3, 5));
+}
+
+TEST(RunListingTest, AMetricThatNoRunHasSortsNothing) {
+  std::vector<v1::Run> runs = TwoRuns();
+  EXPECT_FALSE(SortRuns("los", &runs));
+  EXPECT_EQ(runs[0].id(), 13);
+}
+
+TEST(RunListingTest, TheBestValuesCanBeShown) {
+  v1::Run run = MakeRun(1, "anna");
+  AddMetric("loss", 0.5, &run);
+  run.mutable_metrics(0)->set_min(0.125);
+  EXPECT_THAT(CompareRuns({run}, {"loss:min"}, {}).table, HasSubstr("0.125"));
+}
+
 TEST(RunListingTest, WhatFindsNoRoomIsNamed) {
   v1::Run run = MakeRun(1, "anna");
   for (int i = 0; i < 10; ++i) AddMetric(absl::StrCat("m", i), i, &run);

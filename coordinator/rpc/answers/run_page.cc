@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,7 +17,13 @@ namespace hpc::coordinator {
 namespace {
 
 bool Matches(const RunFilter& filter, const RunRecord& run) {
-  if (filter.experiment.has_value() && run.request.experiment != *filter.experiment) return false;
+  const auto is = [](const std::optional<std::string>& wanted, const std::string& text) {
+    return !wanted.has_value() || text == *wanted;
+  };
+  if (!is(filter.experiment, run.request.experiment) || !is(filter.user, run.request.user) ||
+      !is(filter.name, run.request.name)) {
+    return false;
+  }
   return filter.states.empty() || absl::c_linear_search(filter.states, run.state);
 }
 

@@ -44,6 +44,8 @@ absl::Status CheckListRuns(const v1::ListRunsRequest& request) {
     }
   }
   HPC_RETURN_IF_ERROR(CheckText("the experiment", request.experiment()));
+  HPC_RETURN_IF_ERROR(CheckText("the user", request.user()));
+  HPC_RETURN_IF_ERROR(CheckText("the name", request.name()));
   HPC_RETURN_IF_ERROR(CheckText("the tag", request.tag()));
   HPC_RETURN_IF_ERROR(CheckRange("the run to list before", request.before(), 0, INT64_MAX));
   return CheckRange("the number of runs to list", request.limit(), 0, INT64_MAX);

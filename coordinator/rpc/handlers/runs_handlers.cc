@@ -127,6 +127,8 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
   RunFilter filter;
   for (const int state : request.states()) filter.states.push_back(static_cast<RunState>(state));
   if (request.has_experiment()) filter.experiment = request.experiment();
+  if (request.has_user()) filter.user = request.user();
+  if (request.has_name()) filter.name = request.name();
   if (request.has_tag()) filter.tag = request.tag();
   filter.before = request.before();
   filter.limit = request.limit();

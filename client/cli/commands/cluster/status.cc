@@ -1,8 +1,13 @@
 // hpcctl status: the cluster at a glance.
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/forms/record.h"
+#include "client/cli/show/overview.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -11,6 +16,9 @@ namespace {
 class StatusCommand : public Command {
  public:
   void Declare(Options* options) override {
+    options->Details(
+        "Each PC with what runs there, and each run that is not over with what it waits for. JSON "
+        "has\nthe totals alone: 'hpcctl nodes --json' and 'hpcctl runs --json' have the rest.");
     options->Flag("--json", &json_, "print JSON");
     options->Example("hpcctl status");
   }
@@ -32,14 +40,28 @@ class StatusCommand : public Command {
     record.Note("Runs", absl::StrCat(status.running(), " running, ", status.queued(), " queued"));
     record.Integer("running", "", status.running());
     record.Integer("queued", "", status.queued());
-    record.Integer("last_run", "Last run", status.last_run());
-    record.Integer("last_event", "Last event", status.last_event());
-    record.Integer("stale_refused", "Stale refused", status.stale_refused());
+    record.Integer("last_run", "", status.last_run());
+    record.Integer("last_event", "", status.last_event());
+    record.Integer("stale_refused", "", status.stale_refused());
     session->out().Write(record.Finish());
-    return kExitOk;
+    return json_ ? kExitOk : Rest(session, client);
   }
 
  private:
+  // Each PC, and the runs that are not over.
+  static absl::StatusOr<int> Rest(Session* session, Client* client) {
+    HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, client->ListNodes());
+    std::vector<v1::Run> runs;
+    HPC_RETURN_IF_ERROR(
+        client->ListRuns(LiveRunsRequest(), [&](const v1::ListRunsResponse& response) {
+          runs.insert(runs.end(), response.runs().begin(), response.runs().end());
+        }));
+    session->out().Write(
+        Overview({nodes.nodes().begin(), nodes.nodes().end()}, std::move(runs),
+                 FormFor(session->out(), /*json=*/false, Session::NowUs(nodes.now_us()))));
+    return kExitOk;
+  }
+
   bool json_ = false;
 };
 

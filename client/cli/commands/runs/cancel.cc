@@ -4,8 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/exit_codes.h"
+#include "client/cli/commands/runs/each_run.h"
 #include "client/cli/find_run.h"
+#include "client/cli/input/usage_error.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -20,26 +21,28 @@ class CancelCommand : public Command {
         "disk; 'hpcctl wait' waits for the end. A run that is already over is left as it is. Of\n"
         "several runs none is cancelled if one of them does not exist, and those that wait are\n"
         "cancelled first: none starts on what another of them gives back.");
-    options->RunArguments(&named_);
+    options->RunArguments(&named_, /*required=*/false);
+    options->Flag("--all", &all_, "all of your runs that are not over");
     options->Example("hpcctl cancel 12");
     options->Example("hpcctl cancel 12 13 14");
+    options->Example("hpcctl cancel --all");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
-    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    HPC_ASSIGN_OR_RETURN(runs_, FindRuns(client, named_));
-    if (runs_.size() == 1) return CancelOne(session, client, runs_[0]);
-    HPC_RETURN_IF_ERROR(QueuedFirst(client));
-    // A run that belongs to somebody else must not save the others.
-    int code = kExitOk;
-    for (const int64_t run : runs_) {
-      const absl::StatusOr<int> done = CancelOne(session, client, run);
-      if (absl::IsUnavailable(done.status()) || absl::IsCancelled(done.status())) return done;
-      if (done.ok()) continue;
-      session->Notice(absl::string_view(done.status().message()));
-      code = ExitCodeOf(done.status());
+    if (all_ != named_.empty()) {
+      return UsageError(all_ ? "--all cancels all of your runs: name none beside it."
+                             : "which run? As in: hpcctl cancel 12; or --all, which is all of "
+                               "yours that are not over.");
     }
-    return code;
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    if (all_) {
+      HPC_ASSIGN_OR_RETURN(runs_, LiveRunsOfCaller(client));
+      if (runs_.empty()) session->Notice("none of your runs is under way or queued");
+    } else {
+      HPC_ASSIGN_OR_RETURN(runs_, FindRuns(client, named_));
+    }
+    if (runs_.size() > 1) HPC_RETURN_IF_ERROR(QueuedFirst(client));
+    return ForEachRun(session, runs_, [&](int64_t run) { return CancelOne(session, client, run); });
   }
 
  private:
@@ -55,19 +58,20 @@ class CancelCommand : public Command {
     return absl::OkStatus();
   }
 
-  static absl::StatusOr<int> CancelOne(Session* session, Client* client, int64_t run) {
+  static absl::Status CancelOne(Session* session, Client* client, int64_t run) {
     const absl::Status status = client->Cancel(run, /*interrupt=*/false);
     if (absl::IsFailedPrecondition(status)) {
       // The run is over already, which is what was wanted.
       session->Notice(absl::string_view(status.message()));
-      return kExitOk;
+      return absl::OkStatus();
     }
     HPC_RETURN_IF_ERROR(status);
     session->out().Write(absl::StrCat("run ", run, " is being cancelled\n"));
-    return kExitOk;
+    return absl::OkStatus();
   }
 
   std::vector<std::string> named_;
+  bool all_ = false;
   std::vector<int64_t> runs_;
 };
 

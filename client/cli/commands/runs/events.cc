@@ -4,6 +4,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/input/usage_error.h"
 #include "client/cli/show/event_lines.h"
 #include "common/status_macros.h"
@@ -18,7 +19,7 @@ class EventsCommand : public Command {
   void Declare(Options* options) override {
     constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
     options->Flag("-f,--follow", &follow_, "go on with each new one, until Ctrl-C");
-    options->Integer("--run", "RUN", &run_, 1, kMax, "only of this run");
+    options->Word("--run", "RUN", &run_, "only of this run");
     options->Text("--node", "NODE", &node_, "only of this node");
     options->Flag("--security", &security_,
                   "only who joined, was refused or shut out, and tokens (for admins)");
@@ -36,7 +37,6 @@ class EventsCommand : public Command {
     if (newest_ && after_) return UsageError("--newest and --after are two beginnings; give one.");
     v1::ListEventsRequest request;
     request.set_follow(follow_);
-    request.set_run(run_);
     request.set_node(node_);
     request.set_security(security_);
     if (after_) {
@@ -45,6 +45,10 @@ class EventsCommand : public Command {
       request.set_newest(newest_.value_or(follow_ ? kNewestWhenFollowing : kNewest));
     }
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    if (!run_.empty()) {
+      HPC_ASSIGN_OR_RETURN(const int64_t run, FindRun(client, run_));
+      request.set_run(run);
+    }
     const ListingForm form = FormFor(session->out(), json_, 0);
     if (follow_ || !json_) return Print(session, client, request, form);
     JsonWriter json;
@@ -78,8 +82,7 @@ class EventsCommand : public Command {
   }
 
   bool follow_ = false;
-  int64_t run_ = 0;
-  std::string node_;
+  std::string run_, node_;
   bool security_ = false;
   std::optional<int64_t> newest_, after_;
   bool json_ = false;

@@ -31,6 +31,8 @@ class LogsCommand : public Command {
     options->Integer("--attempt", "A", &attempt_, 1, kMax, "only of this attempt");
     options->Flag("--stdout-only", &stdout_only_, "leave out stderr");
     options->Flag("--stderr-only", &stderr_only_, "leave out stdout");
+    options->Flag("-t,--timestamps", &timestamps_,
+                  "begin each line with the time at which it reached the coordinator");
     options->Flag("--label", &label_, "label lines with their rank even when there is only one");
     options->Flag("--no-label", &no_label_, "do not label lines with their rank");
     options->Example("hpcctl logs 12 -f");
@@ -45,6 +47,7 @@ class LogsCommand : public Command {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     HPC_ASSIGN_OR_RETURN(run_, FindRun(client, named_));
     RankOutput output(session, run_, LabellingAsked());
+    if (timestamps_) output.ShowTimes();
     if (tail_) HPC_RETURN_IF_ERROR(Tail(client, &output));
     if (follow_) {
       const absl::Status heard = Follow(session, client, &output);
@@ -149,7 +152,7 @@ class LogsCommand : public Command {
   std::string named_;
   int64_t run_ = 0;
   bool follow_ = false, stdout_only_ = false, stderr_only_ = false, label_ = false,
-       no_label_ = false;
+       no_label_ = false, timestamps_ = false;
   std::optional<int32_t> rank_, attempt_, tail_;
   int64_t position_ = 0;  // in the log, after what was read
   bool any_ = false;      // something was printed

@@ -31,19 +31,27 @@ class RunsCommand : public Command {
                   "cancelled, timed-out");
     options->Text("--experiment", "E", &experiment_, "only of this experiment");
     options->Text("--tag", "T", &tag_, "only with this tag");
-    options->List("--metric", "K,L", &metrics_, "side by side, with these metrics only");
+    options->Word("--user", "U", &user_, "only of this person");
+    options->Word("--name", "X", &name_, "only of this name");
+    options->List(
+        "--metric", "K,L", &metrics_,
+        "side by side, with these metrics only; loss:min and loss:max are the best values");
+    options->Text("--sort", "K", &sort_, "side by side, by this metric; -K from the largest down");
     options->Integer("-n,--limit", "N", &limit_, 1, std::numeric_limits<int64_t>::max(),
-                     "only the newest N");
+                     "only the newest N; with --sort the first N");
     options->Flag("--json", &json_, "print JSON");
     options->Example("hpcctl runs");
     options->Example("hpcctl runs --state queued,running");
     options->Example("hpcctl runs --experiment lr --metric loss,accuracy");
+    options->Example("hpcctl runs --experiment lr --sort loss:min");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(const v1::ListRunsRequest request, Request());
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    if (request.with_results() && !json_) return Compare(session, client, request);
+    if (!sort_.empty() || (request.with_results() && !json_)) {
+      return Compare(session, client, request);
+    }
     std::optional<Listing> listing;
     HPC_RETURN_IF_ERROR(client->ListRuns(request, [&](const v1::ListRunsResponse& response) {
       if (!listing) {
@@ -74,13 +82,31 @@ class RunsCommand : public Command {
       now_us = response.now_us();
       runs.insert(runs.end(), response.runs().begin(), response.runs().end());
     }));
-    if (runs.empty()) {
+    if (runs.empty() && !json_) {
       HPC_ASSIGN_OR_RETURN(const std::string why, WhyEmpty(client, request));
       session->Notice(why);
       return kExitOk;
     }
-    const Comparison comparison =
-        CompareRuns(runs, metrics_, FormFor(session->out(), false, Session::NowUs(now_us)));
+    if (!sort_.empty() && !SortRuns(sort_, &runs)) {
+      session->Notice(
+          absl::StrCat("none of these runs has measured '", sort_, "', so they are not sorted"));
+    }
+    if (!sort_.empty() && limit_ > 0 && limit_ < static_cast<int64_t>(runs.size())) {
+      runs.resize(static_cast<size_t>(limit_));
+    }
+    for (const std::string& metric : metrics_) {
+      if (!HasMetric(runs, metric)) {
+        session->Notice(absl::StrCat("none of these runs has measured '", metric, "'"));
+      }
+    }
+    const ListingForm form = FormFor(session->out(), json_, Session::NowUs(now_us));
+    if (json_) {
+      Listing listing = RunListing(form);
+      for (const v1::Run& run : runs) AddRun(run, &listing);
+      session->Print(&listing, "");
+      return kExitOk;
+    }
+    const Comparison comparison = CompareRuns(runs, metrics_, form);
     session->out().Write(comparison.table);
     if (!comparison.left_out.empty()) {
       session->Notice(absl::StrCat("not shown: ", absl::StrJoin(comparison.left_out, ", "),
@@ -102,7 +128,8 @@ class RunsCommand : public Command {
       }
     }
     const bool filtered = request.states_size() > 0 || request.has_experiment() ||
-                          request.has_tag() || request.before() > 0;
+                          request.has_tag() || request.has_user() || request.has_name() ||
+                          request.before() > 0;
     return std::string(filtered ? "no run is of that kind; 'hpcctl runs' lists all"
                                 : "no runs. 'hpcctl run -- COMMAND' starts one");
   }
@@ -118,14 +145,18 @@ class RunsCommand : public Command {
     }
     if (!experiment_.empty()) request.set_experiment(experiment_);
     if (!tag_.empty()) request.set_tag(tag_);
-    request.set_limit(limit_);
-    request.set_with_results(json_ || request.has_experiment() || !metrics_.empty());
+    if (!user_.empty()) request.set_user(user_);
+    if (!name_.empty()) request.set_name(name_);
+    // The best N are not among the newest N.
+    if (sort_.empty()) request.set_limit(limit_);
+    request.set_with_results(json_ || request.has_experiment() || !metrics_.empty() ||
+                             !sort_.empty());
     request.set_without_command(!json_);
     return request;
   }
 
   std::vector<std::string> states_, metrics_;
-  std::string experiment_, tag_;
+  std::string experiment_, tag_, user_, name_, sort_;
   int64_t limit_ = 0;
   bool json_ = false;
 };
