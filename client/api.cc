@@ -93,6 +93,12 @@ absl::Status Client::Cancel(int64_t run, bool interrupt) {
       [&](wire::Caller caller) { return caller.Unary("/hpc.v1.Runs/Cancel", request, &response); });
 }
 
+absl::Status Client::Change(const v1::ChangeRequest& request) {
+  v1::ChangeResponse response;
+  return stubs_->connection->Resume(
+      [&](wire::Caller caller) { return caller.Unary("/hpc.v1.Runs/Change", request, &response); });
+}
+
 absl::StatusOr<v1::RunDetail> Client::GetRun(int64_t run) {
   v1::GetRunRequest request;
   request.set_run(run);

@@ -2,8 +2,9 @@
 //
 // Errors are the coordinator's own (proto/hpc/v1 names them for each call), Unavailable when it
 // cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, Wait, ListEvents) and
-// calls that may safely be repeated (Submit, Cancel, the streams that read from a position) outlast
-// a restart of the coordinator: they go on where they were, so that nothing is lost or seen twice.
+// calls that may safely be repeated (Submit, Cancel, Change, the streams that read from a position)
+// outlast a restart of the coordinator: they go on where they were, so that nothing is lost or seen
+// twice.
 #ifndef HPC_CLIENT_API_H_
 #define HPC_CLIENT_API_H_
 
@@ -53,6 +54,9 @@ class Client {
                           Sink<v1::SubmitManyResponse> answered);
   // `interrupt`: somebody has typed Ctrl-C.
   absl::Status Cancel(int64_t run, bool interrupt);
+
+  // Holds or releases a queued run, or changes what it asks for.
+  absl::Status Change(const v1::ChangeRequest& request);
 
   absl::StatusOr<v1::RunDetail> GetRun(int64_t run);
   absl::Status ListRuns(const v1::ListRunsRequest& request, Sink<v1::ListRunsResponse> sink);

@@ -404,6 +404,44 @@ TEST_F(ClientApiTest, OfSeveralRunsNoneIsCancelledIfOneDoesNotExist) {
   EXPECT_TRUE(world_.cancelled.empty());
 }
 
+TEST_F(ClientApiTest, ACancelNamesRunsOrAll) {
+  EXPECT_EQ(Hpcctl({"cancel", "--all", "1"}).code, 2);
+  EXPECT_EQ(Hpcctl({"cancel"}).code, 2);
+}
+
+TEST_F(ClientApiTest, AQueuedRunIsHeldReleasedAndChanged) {
+  EXPECT_EQ(Hpcctl({"hold", "1"}).out, "run 1 is held\n");
+  EXPECT_EQ(Hpcctl({"release", "1"}).out, "run 1 may start\n");
+  EXPECT_EQ(Hpcctl({"change", "1", "--priority", "0", "--no-time-limit", "--any-node"}).out,
+            "run 1 is changed\n");
+  absl::MutexLock lock(&world_.mutex);
+  ASSERT_EQ(world_.changes.size(), 3);
+  EXPECT_TRUE(world_.changes[0].has_hold() && world_.changes[0].hold());
+  EXPECT_TRUE(world_.changes[1].has_hold() && !world_.changes[1].hold());
+  const v1::ChangeRequest& change = world_.changes[2];
+  EXPECT_FALSE(change.has_hold());
+  EXPECT_TRUE(change.has_priority() && change.priority() == 0);
+  EXPECT_TRUE(change.has_time_limit_ms() && change.time_limit_ms() == 0);
+  EXPECT_TRUE(change.has_node_list() && change.node_list().names().empty());
+  EXPECT_TRUE(change.has_exclude() && change.exclude().names().empty());
+}
+
+TEST_F(ClientApiTest, OnlyWhatWasTypedIsChanged) {
+  EXPECT_EQ(Hpcctl({"change", "1", "-N", "1:4", "--nodelist", "pc1,pc2"}).code, 0);
+  {
+    absl::MutexLock lock(&world_.mutex);
+    const v1::ChangeRequest& change = world_.changes.back();
+    EXPECT_EQ(change.min_nodes(), 1);
+    EXPECT_EQ(change.max_nodes(), 4);
+    EXPECT_EQ(change.node_list().names_size(), 2);
+    EXPECT_FALSE(change.has_hold() || change.has_priority() || change.has_time_limit_ms() ||
+                 change.has_max_restarts() || change.has_exclude());
+  }
+  EXPECT_THAT(Hpcctl({"change", "1"}).err, HasSubstr("say what is to change"));
+  EXPECT_THAT(Hpcctl({"change", "1", "--any-node", "--exclude", "pc1"}).err,
+              HasSubstr("contradict each other"));
+}
+
 TEST_F(ClientApiTest, SomebodyElsesRunDoesNotSaveOnesOwn) {
   const Done done = Hpcctl({"cancel", "3", "4"});
   EXPECT_EQ(done.code, 121);

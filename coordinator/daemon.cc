@@ -44,6 +44,7 @@ ClusterOptions ClusterOptionsOf(const Options& options) {
   cluster.restart_backoff = options.restart_backoff;
   cluster.infrastructure_retries = options.loss_retries;
   cluster.runs_per_user = options.runs_per_user;
+  cluster.user_priority = options.user_priority;
   cluster.heartbeat_interval = options.lease / 3;
   return cluster;
 }

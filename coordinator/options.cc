@@ -42,6 +42,7 @@ struct Texts {
   std::string restart_backoff = "1s";
   int32_t loss_retries = Options().loss_retries;
   int32_t runs_per_user = Options().runs_per_user;
+  int32_t user_priority = Options().user_priority;
   std::string log_level = "info";
   std::string wake_hook;
   std::string restore_from;
@@ -107,6 +108,11 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
                   "How many runs that are not over one user may have")
       ->envname("HPC_COORDINATOR_RUNS_PER_USER")
       ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app->add_option("--user-priority", texts->user_priority,
+                  "The highest --priority that a user may ask for; an admin may ask for more")
+      ->envname("HPC_COORDINATOR_USER_PRIORITY")
+      ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   app->add_option("--log-level", texts->log_level, "debug, info, warning or error")
       ->envname("HPC_COORDINATOR_LOG_LEVEL")
@@ -184,6 +190,7 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
       ParseSpan("--restart-backoff", texts.restart_backoff, absl::Milliseconds(1), "1ms"));
   options.loss_retries = texts.loss_retries;
   options.runs_per_user = texts.runs_per_user;
+  options.user_priority = texts.user_priority;
   if (!ParseLogLevel(texts.log_level, &options.log_level)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--log-level ", texts.log_level, ": it is debug, info, warning or error"));

@@ -25,6 +25,7 @@ struct Options {
   int ready_fd = -1;
   absl::Duration lease = absl::Seconds(6);
   int32_t runs_per_user = 20'000;
+  int32_t user_priority = 1000;
   absl::Duration reconnect_grace = absl::Seconds(3);
   absl::Duration last_call = absl::Seconds(2);
   absl::Duration grow_steady = absl::Seconds(30);

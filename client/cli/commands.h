@@ -12,6 +12,9 @@ std::unique_ptr<Command> MakeRun();
 std::unique_ptr<Command> MakeSubmit();
 std::unique_ptr<Command> MakeWait();
 std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeHold();
+std::unique_ptr<Command> MakeRelease();
+std::unique_ptr<Command> MakeChange();
 
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeNodes();

@@ -29,6 +29,7 @@ struct World {
   bool over ABSL_GUARDED_BY(mutex) = true;
   std::set<int64_t> succeed ABSL_GUARDED_BY(mutex);  // runs that succeed, however the others end
   std::set<int64_t> cancelled ABSL_GUARDED_BY(mutex);
+  std::vector<v1::ChangeRequest> changes ABSL_GUARDED_BY(mutex);
   // How many calls break before they take effect, how many after, and how many messages a stream
   // sends before it breaks.
   int break_before ABSL_GUARDED_BY(mutex) = 0;
@@ -92,6 +93,13 @@ class FakeRuns : public v1::Runs::Service {
     if (!world_->cancelled.insert(request->run()).second) {
       return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "run 1 is over: cancelled");
     }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Change(grpc::ServerContext*, const v1::ChangeRequest* request,
+                      v1::ChangeResponse*) override {
+    absl::MutexLock lock(&world_->mutex);
+    world_->changes.push_back(*request);
     return grpc::Status::OK;
   }
 

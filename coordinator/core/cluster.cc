@@ -8,6 +8,7 @@
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/policy/node_words.h"
 #include "coordinator/core/policy/request_check.h"
+#include "coordinator/core/policy/run_change.h"
 #include "coordinator/core/state/live_attempt.h"
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/exit_codes.h"
@@ -41,12 +42,7 @@ absl::StatusOr<RunId> Cluster::Submit(Now now, const RunRequest& request, Effect
 absl::Status Cluster::Cancel(Now now, RunId id, const Cancellation& cancellation,
                              Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  Run* run = impl_->state.runs.Find(id);
-  if (run == nullptr) {
-    const bool known = impl_->state.runs.Known(id);
-    return absl::NotFoundError(
-        absl::StrCat(known ? "run " : "no run ", id, known ? " is over already" : ""));
-  }
+  HPC_ASSIGN_OR_RETURN(Run* const run, impl_->FindRun(id));
   if (run->record.cancel_requested) return absl::OkStatus();
   run->record.cancel_requested = true;
   const std::string& who = cancellation.by;
@@ -64,6 +60,23 @@ absl::Status Cluster::Cancel(Now now, RunId id, const Cancellation& cancellation
   }
   impl_->gangs.Stop(turn, run,
                     {AttemptOutcome::kCancelled, run->cancel_reason, run->request().stop_grace});
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::ChangeRun(Now now, RunId id, const RunChange& change, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Run* const run, impl_->FindRun(id));
+  if (run->attempt != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "run ", id, " is ", Name(run->record.state),
+        change.hold == false ? ": nobody holds it"
+                             : ": only a run that waits in the queue can be held or changed"));
+  }
+  const RunRequest to = Changed(run->request(), change);
+  if (ChangesNodes(run->request(), to)) {
+    HPC_RETURN_IF_ERROR(CheckRequest(to, impl_->state.nodes));
+  }
+  impl_->ledger.Change(turn, run, to, change);
   return absl::OkStatus();
 }
 

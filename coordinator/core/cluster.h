@@ -51,6 +51,11 @@ class Cluster {
   // has this id.
   absl::Status Cancel(Now now, RunId run, const Cancellation& cancellation, Effects* effects);
 
+  // Changes what a queued run asks for, or holds or releases it. NotFound as for Cancel.
+  // FailedPrecondition: an attempt of it is under way. Other errors are those of Submit, for the
+  // request that it would make.
+  absl::Status ChangeRun(Now now, RunId run, const RunChange& change, Effects* effects);
+
   // Takes the node for its owner. Asking again for the same changes only the time limit and the
   // reason; a new grace only shortens the time of what still runs there. NotFound: no such node
   // (the error names the nearest).
@@ -115,6 +120,7 @@ class Cluster {
 
   // ---- reading (soft state; the rest is in the store)
 
+  const ClusterOptions& options() const;
   std::optional<RunRecord> FindRun(RunId run) const;  // only runs that are not over
   // The newest run that is not over and whose number is below `before`; null: there is none. Valid
   // until the next call that changes anything.

@@ -1,7 +1,9 @@
 #include "coordinator/core/cluster_impl.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/restart.h"
 
@@ -19,6 +21,7 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       liveness(&state, &gangs, &starter, &power, &owners),
       removal(&state, &power),
       scheduler(&state, &starter, &power),
+      giver(&state, &gangs),
       grower(&state, &gangs, &scheduler),
       loaded_at(now.mono) {
   state.since = now.mono;
@@ -49,7 +52,13 @@ void Cluster::Impl::Tick(Turn& turn, Now now) {
   while (const std::optional<TimerKey> key = state.timers.PopDue(now.mono)) Ring(turn, *key);
   HandOnReturnedDevices(turn);
   const bool changed = state.capacity_changed;
+  const bool near =
+      std::any_of(state.newly_queued.begin(), state.newly_queued.end(), [&](RunId id) {
+        const Run* run = state.runs.Find(id);
+        return run != nullptr && giver.IsNear(*run);
+      });
   scheduler.Schedule(turn, now);
+  if (changed || near) giver.LookAtAll(turn);
   // The queue comes first: what it leaves free is for runs that run already.
   if (changed) grower.LookAtAll(turn);
 }
@@ -76,6 +85,7 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       state.capacity_changed = true;
       return;
     case Alarm::kGrow:
+      giver.LookAtAll(turn);
       return grower.LookAt(turn, state.runs.Find(key.subject), /*at_checkpoint=*/false);
     case Alarm::kHold:
       turn.Save(HoldOver{state.backup_restored_at});
@@ -101,6 +111,14 @@ absl::StatusOr<Node*> Cluster::Impl::FindNode(const std::string& name) {
   Node* node = state.nodes.Find(name);
   if (node == nullptr) return state.nodes.Unknown(name);
   return node;
+}
+
+absl::StatusOr<Run*> Cluster::Impl::FindRun(RunId id) {
+  Run* run = state.runs.Find(id);
+  if (run != nullptr) return run;
+  const bool known = state.runs.Known(id);
+  return absl::NotFoundError(
+      absl::StrCat(known ? "run " : "no run ", id, known ? " is over already" : ""));
 }
 
 }  // namespace hpc::coordinator

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "coordinator/core/acts/giver.h"
 #include "coordinator/core/acts/grower.h"
 #include "coordinator/core/acts/liveness.h"
 #include "coordinator/core/acts/owners.h"
@@ -33,6 +34,8 @@ class Cluster::Impl {
 
   // NotFound names the nearest node.
   absl::StatusOr<Node*> FindNode(const std::string& name);
+  // NotFound: no run that is not over has this number.
+  absl::StatusOr<Run*> FindRun(RunId id);
 
   // What a node reports, by its kind.
   void Take(Turn& turn, Node* node, const protocol::Heartbeat& beat);
@@ -63,6 +66,7 @@ class Cluster::Impl {
   Liveness liveness;
   Removal removal;
   Scheduler scheduler;
+  Giver giver;
   Grower grower;
 
   // A restarted coordinator resumes with the first call that may have effects.

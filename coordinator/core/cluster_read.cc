@@ -7,6 +7,8 @@
 
 namespace hpc::coordinator {
 
+const ClusterOptions& Cluster::options() const { return impl_->state.options; }
+
 std::optional<RunRecord> Cluster::FindRun(RunId id) const {
   const Run* run = impl_->state.runs.Find(id);
   if (run == nullptr) return std::nullopt;

@@ -135,6 +135,7 @@ void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::RendezvousRepor
 void Cluster::Impl::Take(Turn& turn, Node*, const protocol::CheckpointSaved& saved) {
   Run* run = state.runs.Find(saved.ref.run);
   if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != saved.ref) return;
+  giver.AtCheckpoint(turn, run);
   grower.LookAt(turn, run, /*at_checkpoint=*/true);
 }
 

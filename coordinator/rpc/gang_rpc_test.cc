@@ -241,6 +241,47 @@ TEST(Gang, CancelStopsItAndASecondCancelIsNoError) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST(Gang, AQueuedRunIsHeldChangedAndReleased) {
+  TestServer server;
+  FakeWorker pc1(server, "pc1");
+  SubmitOk(server, TrueOn(1));
+  pc1.Start(pc1.Prepare());
+  const int64_t run = SubmitOk(server, TrueOn(1));
+  const auto ask = [&](v1::ChangeRequest request) {
+    request.set_run(run);
+    v1::ChangeResponse response;
+    return server.runs().Change(Context().get(), request, &response);
+  };
+  const auto detail = [&] {
+    v1::GetRunRequest get;
+    get.set_run(run);
+    v1::RunDetail found;
+    EXPECT_TRUE(server.runs().Get(Context().get(), get, &found).ok());
+    return found;
+  };
+  v1::ChangeRequest hold;
+  hold.set_hold(true);
+  hold.set_priority(7);
+  hold.set_time_limit_ms(60'000);
+  EXPECT_TRUE(ask(hold).ok());
+  EXPECT_THAT(detail().run().on_hold(), HasSubstr("held"));
+  EXPECT_THAT(detail().run().reason(), HasSubstr("hpcctl release 2"));
+  EXPECT_EQ(detail().spec().priority(), 7);
+  EXPECT_EQ(detail().spec().time_limit_ms(), 60'000);
+
+  v1::ChangeRequest wrong;
+  wrong.set_priority(2000);
+  EXPECT_EQ(ask(wrong).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  v1::ChangeRequest release;
+  release.set_hold(false);
+  release.set_priority(0);
+  release.set_time_limit_ms(0);
+  EXPECT_TRUE(ask(release).ok());
+  EXPECT_EQ(detail().run().on_hold(), "");
+  EXPECT_EQ(detail().spec().priority(), 0);
+  EXPECT_EQ(detail().spec().time_limit_ms(), 0);
+}
+
 TEST(Gang, AReportOfAnAttemptThatWasReplacedIsAnsweredWithForget) {
   TestServer server;
   FakeWorker pc1(server, "pc1");

@@ -21,10 +21,10 @@ namespace {
 
 // The generated services, with every method accepted as bytes (message_bytes.h says why).
 using R = v1::Runs;
-using RawRuns = R::WithRawMethod_Submit<
-    R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<R::WithRawMethod_Follow<
+using RawRuns = R::WithRawMethod_Submit<R::WithRawMethod_SubmitMany<
+    R::WithRawMethod_Cancel<R::WithRawMethod_Change<R::WithRawMethod_Follow<
         R::WithRawMethod_Wait<R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
-            R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>>;
+            R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>>>;
 using N = v1::Nodes;
 using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<N::WithRawMethod_Lend<
     N::WithRawMethod_Sleep<N::WithRawMethod_Wake<N::WithRawMethod_Forget<N::Service>>>>>>;
@@ -128,6 +128,7 @@ void Methods::Accept(CallHost* host) {
   table.Bidi("hpc.v1.Runs/SubmitMany", runs, &RawRuns::RequestSubmitMany,
              [this] { return new SubmitStream(engine_); });
   table.Unary("hpc.v1.Runs/Cancel", runs, &RawRuns::RequestCancel, &runs_, &RunsHandlers::Cancel);
+  table.Unary("hpc.v1.Runs/Change", runs, &RawRuns::RequestChange, &runs_, &RunsHandlers::Change);
   table.Stream("hpc.v1.Runs/Follow", runs, &RawRuns::RequestFollow, &runs_, &RunsHandlers::Follow);
   table.Stream("hpc.v1.Runs/Wait", runs, &RawRuns::RequestWait, &runs_, &RunsHandlers::Wait);
   table.Stream("hpc.v1.Runs/List", runs, &RawRuns::RequestList, &runs_, &RunsHandlers::List);

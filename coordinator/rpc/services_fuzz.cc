@@ -95,6 +95,7 @@ const std::vector<Act>& Acts() {
       Ask(&Coordinator::certificates, &CertificateHandlers::RotateAuthority),
       Ask(&Coordinator::certificates, &CertificateHandlers::WhoAmI),
       Read(&Coordinator::runs, &RunsHandlers::Wait),
+      Ask(&Coordinator::runs, &RunsHandlers::Change),
   };
   return *kActs;
 }

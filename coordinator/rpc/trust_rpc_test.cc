@@ -485,6 +485,14 @@ TEST_F(TrustRpcTest, AUserCancelsOwnRunsOnlyAndAnAdminAny) {
   EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(refused.error_message(), HasSubstr("is anna's; you are bert"));
   EXPECT_THAT(Refusals(1), HasSubstr("user bert from 127.0.0.1: run 1 is anna's"));
+  v1::ChangeRequest change;
+  change.set_run(submitted.run());
+  change.set_hold(true);
+  v1::ChangeResponse changed;
+  EXPECT_EQ(v1::Runs::NewStub(ChannelAs(Role::kUser, "bert"))
+                ->Change(Context().get(), change, &changed)
+                .error_message(),
+            refused.error_message());
   EXPECT_TRUE(v1::Runs::NewStub(anna)->Cancel(Context().get(), cancel, &cancelled).ok());
 
   v1::ReclaimRequest reclaim;

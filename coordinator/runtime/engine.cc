@@ -100,6 +100,11 @@ void Engine::Cancel(RunId run, const Cancellation& cancellation,
   impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
 }
 
+void Engine::ChangeRun(RunId run, const RunChange& change, std::function<void(absl::Status)> done) {
+  absl::Status status = impl_->cluster.ChangeRun(impl_->clock->Get(), run, change, &impl_->effects);
+  impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
+}
+
 void Engine::Reclaim(const std::string& node, const ReclaimRequest& request,
                      std::function<void(absl::Status)> done) {
   absl::Status status = impl_->cluster.Reclaim(impl_->clock->Get(), node, request, &impl_->effects);

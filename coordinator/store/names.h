@@ -53,6 +53,7 @@ struct Words<AttemptOutcome> {
       {AttemptOutcome::kNodeLost, "node-lost"},
       {AttemptOutcome::kStartFailed, "start-failed"},
       {AttemptOutcome::kGrown, "grown"},
+      {AttemptOutcome::kShrunk, "shrunk"},
   };
 };
 

@@ -33,7 +33,7 @@ void ExpectNames(E first, E last) {
 TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(RunState::kQueued, RunState::kTimedOut);
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
-  ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
+  ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kShrunk);
   ExpectWords(CauseKind::kOrdered, CauseKind::kTerminated);
   ExpectWords(Power::kOn, Power::kWaking);
   ExpectWords(protocol::DeviceKind::kGpu, protocol::DeviceKind::kCpuSlot);
@@ -43,7 +43,7 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
 TEST(NamesTest, StatesHaveTheWordsThatClientsSee) {
   ExpectNames(RunState::kQueued, RunState::kTimedOut);
   ExpectNames(AttemptState::kWaking, AttemptState::kEnded);
-  ExpectNames(AttemptOutcome::kSucceeded, AttemptOutcome::kGrown);
+  ExpectNames(AttemptOutcome::kSucceeded, AttemptOutcome::kShrunk);
   ExpectNames(Power::kOn, Power::kWaking);
 }
 

@@ -55,12 +55,14 @@ struct Words<protocol::LegacyLocalRank> {
 constexpr Table kListedRuns = {
     "runs", "id",
     "name, experiment, user, state, reason, attempts, failures, losses, retries, exit_code, "
-    "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, priority"};
+    "cancel_requested, on_hold, submitted_at, started_at, ended_at, min_nodes, max_nodes, "
+    "priority"};
 
 constexpr Table kRuns = {
     "runs", "id",
     "name, experiment, user, state, reason, attempts, failures, losses, retries, exit_code, "
-    "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, priority, "
+    "cancel_requested, on_hold, submitted_at, started_at, ended_at, min_nodes, max_nodes, "
+    "priority, "
     "ranks_per_node, gpus_per_node, node_list, exclude, after_run, time_limit, max_restarts, "
     "mode, store_host, stop_grace, retry_exits, grow, retry_at, leave_asleep, "
     "refused_by"};
@@ -84,6 +86,7 @@ void Bind(const RunRecord& run, Statement& to) {
       .Int(run.retries)
       .Int(run.exit_code)
       .Int(run.cancel_requested)
+      .Text(run.on_hold)
       .Time(run.submitted_at)
       .Time(run.started_at)
       .Time(run.ended_at)
@@ -122,6 +125,7 @@ RunRecord ReadListedRun(Row& row) {
   run.retries = row.Int32();
   run.exit_code = row.Int32();
   run.cancel_requested = row.Bool();
+  run.on_hold = row.Text();
   run.submitted_at = row.Time(absl::UnixEpoch());
   run.started_at = row.Time(absl::InfinitePast());
   run.ended_at = row.Time(absl::InfinitePast());

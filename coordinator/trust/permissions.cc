@@ -19,6 +19,7 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Runs/Submit",            kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/SubmitMany",        kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/Cancel",            kNo,   kNo,  kOwn, kAll},
+    {"hpc.v1.Runs/Change",            kNo,   kNo,  kOwn, kAll},
     {"hpc.v1.Runs/Follow",            kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/Wait",              kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/List",              kNo,   kNo,  kAll, kAll},
@@ -93,6 +94,13 @@ Grant GrantOf(absl::string_view method, Standing standing) {
       return kAll;
   }
   return kNo;
+}
+
+absl::Status CheckPriority(Standing standing, int32_t priority, int32_t highest) {
+  if (standing != Standing::kUser || priority <= highest) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("--priority ", priority, ": the highest that a user may ask for here is ",
+                   highest, " (hpc-coordinator --user-priority); an admin may ask for more"));
 }
 
 absl::Status Refusal(absl::string_view method, Standing standing) {

@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_TRUST_PERMISSIONS_H_
 #define HPC_COORDINATOR_TRUST_PERMISSIONS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,7 +23,7 @@ absl::string_view StandingName(Standing standing);  // "nobody", "worker", ...
 
 enum class Grant {
   kNo,
-  // What belongs to the caller. The handler decides what that is: for example CheckMayCancel in
+  // What belongs to the caller. The handler decides what that is: for example CheckIsTheirs in
   // rpc/handlers/runs_handlers.cc.
   kOwn,
   kAll,
@@ -42,6 +43,9 @@ absl::Span<const AccessRow> AccessTable();
 
 // What `standing` may do with `method`; kNo for a method that has no row.
 Grant GrantOf(absl::string_view method, Standing standing);
+
+// PermissionDenied: a user may not ask for more than `highest`. Others may.
+absl::Status CheckPriority(Standing standing, int32_t priority, int32_t highest);
 
 // Says why a grant is kNo. Unauthenticated for kNobody, PermissionDenied for everybody else.
 absl::Status Refusal(absl::string_view method, Standing standing);

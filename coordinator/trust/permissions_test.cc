@@ -38,6 +38,16 @@ TEST(AccessTest, LetsUsersEndWhatIsTheirs) {
   EXPECT_EQ(GrantOf("hpc.v1.Nodes/Reclaim", Standing::kUser), Grant::kOwn);
 }
 
+TEST(AccessTest, OnlyAUsersPriorityIsLimited) {
+  EXPECT_OK(CheckPriority(Standing::kUser, 100, 100));
+  EXPECT_THAT(CheckPriority(Standing::kUser, 101, 100),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       HasSubstr("--priority 101: the highest that a user may ask for here is "
+                                 "100")));
+  EXPECT_OK(CheckPriority(Standing::kAdmin, 101, 100));
+  EXPECT_OK(CheckPriority(Standing::kAnyone, 101, 100));
+}
+
 TEST(AccessTest, GivesTheKeysToAdminsOnly) {
   for (const char* method : {"hpc.v1.Cluster/Backup", "hpc.v1.Trust/CreateToken",
                              "hpc.v1.Trust/RevokeCertificate", "hpc.v1.Trust/RotateAuthority"}) {

@@ -45,6 +45,40 @@ class SchedulingTest(ClusterTest):
         self.cluster.wait_state(high, "running")
         self.assertEqual(self.cluster.run_state(low), "queued")
 
+    def test_a_queued_run_is_held_changed_and_released(self):
+        blocker = self.cluster.submit("-N", 3, "--", "sleep", 60)
+        self.cluster.wait_state(blocker, "running")
+        run = self.cluster.submit("-N", 3, "--", "sleep", 60)
+        self.assertIn("running", self.cluster.hpcctl("hold", blocker, check=False).stderr)
+        self.cluster.hpcctl("hold", run)
+        self.cluster.hpcctl("change", run, "-N", 1, "--priority", 5)
+        self.cluster.hpcctl("cancel", blocker)
+        self.cluster.wait_state(blocker, "cancelled")
+        later = self.cluster.submit("-N", 3, "--", "true")
+        self.cluster.wait_state(later, "succeeded")
+        self.assertEqual(self.cluster.run_state(run), "queued")
+        self.assertIn(f"hpcctl release {run}", self.cluster.hpcctl("status").stdout)
+        self.cluster.hpcctl("release", run)
+        self.cluster.wait_state(run, "running")
+        self.assertEqual(len(self.cluster.json("show", run)["run"]["nodes"]), 1)
+
+    def test_an_elastic_run_gives_nodes_to_one_of_higher_priority(self):
+        elastic = self.cluster.submit("-N", "1:3", "--grow", "now", "--", "sleep", 60)
+        self.cluster.wait_state(elastic, "running")
+        urgent = self.cluster.submit("-N", 2, "--priority", 5, "--", "sleep", 60)
+        self.cluster.wait_state(urgent, "running")
+        self.cluster.wait_state(elastic, "running")
+        shown = self.cluster.json("show", elastic)
+        self.assertEqual(shown["attempts"][0]["outcome"], "shrunk")
+        self.assertEqual(len(shown["run"]["nodes"]), 1)
+        self.assertEqual(shown["run"]["failures"], 0)
+
+    def test_all_of_ones_runs_are_cancelled(self):
+        runs = [self.cluster.submit("-N", 3, "--", "sleep", 60) for _ in range(3)]
+        self.cluster.hpcctl("cancel", "--all")
+        for run in runs:
+            self.cluster.wait_state(run, "cancelled")
+
     def test_a_small_run_passes_a_waiting_gang_only_where_it_cannot_delay_it(self):
         blocker = self.cluster.submit("-N", 2, "--time-limit", "1h", "--", "sleep", 60)
         self.cluster.wait_state(blocker, "running")

@@ -30,7 +30,7 @@ class TrustTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(nodes=cls.nodes)
+        cls.cluster = Cluster(nodes=cls.nodes, coordinator_args=("--user-priority", "10"))
 
     @classmethod
     def tearDownClass(cls):
@@ -165,7 +165,11 @@ class RoleTest(TrustTest):
         self.assertEqual(self.cluster.json("show", 1)["run"]["user"], "anna")
         self.refused("cancel", 1, env=bert, says="anna")
         self.assertIn("1", self.cluster.hpcctl("runs", env=bert).stdout)
+        self.refused("hold", 1, env=bert, says="anna")
         self.cluster.hpcctl("cancel", 1, env=anna)
+        self.refused("run", "--priority", 11, "--", "true", env=anna, says="is 10")
+        self.cluster.hpcctl("run", "--priority", 10, "--", "true", env=anna)
+        self.cluster.hpcctl("run", "--priority", 11, "--", "true", env=carla)
 
         self.refused("reclaim", "pc1", env=bert, says="pc1 names no owner")
         self.refused("reclaim", "pc2", env=anna, says="pc2 is of bert")

@@ -98,6 +98,7 @@ void World::Settle() {
   for (const auto& pc : pcs_) pc->HealAll();
   RunUntil(healed + absl::Seconds(25));
   clients_.LendEverything();
+  clients_.ReleaseEverything();
   const absl::Duration patience = context_.options.cluster.stop_after_disconnect +
                                   absl::Minutes(4) +
                                   absl::Seconds(10) * static_cast<int64_t>(disk_.runs().size());

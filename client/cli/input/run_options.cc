@@ -290,6 +290,7 @@ const std::vector<RunOption>& AllRunOptions() {
 
 absl::Status SetOption(const RunOption& option, absl::string_view name, absl::string_view value,
                        RunOptions* run) {
+  run->typed.insert(option.field);
   if (option.set != nullptr) return option.set(name, value, run);
   HPC_ASSIGN_OR_RETURN(const int64_t found, Read(option, name, value));
   option.to.set(found, &run->spec);

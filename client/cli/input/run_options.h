@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct RunOptions {
   std::vector<std::string> env;         // "KEY=VALUE", or "KEY" to copy the caller's
   std::vector<std::string> env_secret;  // "KEY": copies the caller's and does not store it
   bool env_all = false;
+  // The fields of what was typed. What is typed may have the value that it has anyway.
+  std::set<std::string> typed;
 };
 
 // How a value is typed, and what it is in JSON.

@@ -117,6 +117,7 @@ Listing RunListing(const ListingForm& form) {
                   {"exit_code", ""},
                   {"queue_position", ""},
                   {"cancel_requested", ""},
+                  {"on_hold", ""},
                   {"command", ""},
                   {"params", ""},
                   {"metrics", ""},
@@ -148,6 +149,7 @@ void AddRun(const v1::Run& run, Listing* listing) {
   }
   listing->Integer(run.queue_position())
       .Bool(run.cancel_requested())
+      .Text(run.on_hold())
       .Items(run.command())
       .Nested([&](JsonWriter* json) { WritePairs(run.params(), json); })
       .Nested([&](JsonWriter* json) { WriteMetrics(run, json); })

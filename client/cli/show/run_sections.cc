@@ -61,6 +61,7 @@ void AddState(const v1::RunDetail& detail, int64_t now_us, Record* record) {
   record->Integer("retries", "", run.retries());
   if (run.retries() > 0) record->Note("Retries", absl::StrCat(run.retries()));
   record->Bool("cancel_requested", "", run.cancel_requested());
+  record->Text("on_hold", "", run.on_hold());
 }
 
 void AddOption(const RunOption& option, const v1::RunSpec& spec, Record* record) {

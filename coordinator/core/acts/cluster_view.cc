@@ -21,21 +21,28 @@ MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, 
   return std::max(since + (request.time_limit + request.stop_grace), now.mono);
 }
 
-// Devices that a run grows onto while its ranks end. They belong to nobody yet, but are not free.
+// Devices that are kept for a run while its ranks end. Nobody else may have them.
 void TakeKept(State& state, ClusterView* view) {
-  auto& growing = state.growing;
-  growing.erase(std::remove_if(growing.begin(), growing.end(),
+  auto& keeping = state.keeping;
+  keeping.erase(std::remove_if(keeping.begin(), keeping.end(),
                                [&](RunId id) {
                                  const Run* run = state.runs.Find(id);
-                                 return run == nullptr || run->kept.empty();
+                                 return run == nullptr ||
+                                        (run->kept.empty() && run->goes_on_with.empty());
                                }),
-                growing.end());
-  for (RunId id : growing) {
-    for (const Run::Kept& kept : state.runs.Find(id)->kept) {
-      const auto at = std::find_if(view->nodes.begin(), view->nodes.end(),
-                                   [&](const Node* node) { return node->name() == kept.node; });
-      if (at == view->nodes.end()) continue;
-      Take(&view->input.nodes[static_cast<size_t>(at - view->nodes.begin())], kept.devices);
+                keeping.end());
+  for (RunId id : keeping) {
+    const Run& run = *state.runs.Find(id);
+    for (const auto* list : {&run.kept, &run.goes_on_with}) {
+      for (const Run::Kept& kept : *list) {
+        // What it still holds itself is taken already.
+        const bool held = run.attempt != nullptr && list == &run.goes_on_with &&
+                          !run.attempt->FindMember(kept.node)->placement.returned;
+        const auto at = std::find_if(view->nodes.begin(), view->nodes.end(),
+                                     [&](const Node* node) { return node->name() == kept.node; });
+        if (held || at == view->nodes.end()) continue;
+        Take(&view->input.nodes[static_cast<size_t>(at - view->nodes.begin())], kept.devices);
+      }
     }
   }
 }
@@ -85,6 +92,21 @@ ClusterView View(State& state, Now now, const Node* asleep) {
 }  // namespace
 
 ClusterView ViewOf(State& state, Now now) { return View(state, now, nullptr); }
+
+ClusterView ViewOnceStopped(State& state, Now now) {
+  ClusterView view = View(state, now, nullptr);
+  for (size_t i = 0; i < view.nodes.size(); ++i) {
+    for (const Holding& holding : view.nodes[i]->holdings) {
+      const std::string& node = view.nodes[i]->name();
+      if (!EndsWith(state, holding.ref, node)) continue;
+      const std::vector<Run::Kept>& kept = state.runs.Find(holding.ref.run)->goes_on_with;
+      const bool goes_on =
+          std::any_of(kept.begin(), kept.end(), [&](const Run::Kept& k) { return k.node == node; });
+      if (!goes_on) GiveBack(&view.input.nodes[i], holding.devices);
+    }
+  }
+  return view;
+}
 
 ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep) {
   return View(state, now, &asleep);

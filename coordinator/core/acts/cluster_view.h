@@ -21,6 +21,9 @@ ClusterView ViewOf(State& state, Now now);
 // over.
 ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep);
 
+// The view once all that is being stopped has ended. What is kept for such a run is not free.
+ClusterView ViewOnceStopped(State& state, Now now);
+
 // What a queued run prefers and avoids.
 NodeWishes WishesOf(const Run& run);
 

@@ -49,14 +49,14 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   input.grow_steady = state_->options.grow_steady;
   input.gang_steady_at = attempt.running_since + state_->options.grow_steady;
   input.nodes = static_cast<int32_t>(attempt.members.size());
-  input.waiting = scheduler_->waiting_run();
   input.at_checkpoint = at_checkpoint;
   std::vector<Node*> nodes;
-  // Nodes that come and go take long to count as steady. They are tried last, so that they hold up
-  // no others.
-  const MonoTime soon = turn.mono() + state_->options.grow_steady;
-  std::optional<Fit> larger = Larger(turn, *run, soon, &nodes);
-  if (!larger.has_value()) larger = Larger(turn, *run, MonoTime::Infinite(), &nodes);
+  const Run* const waiting = state_->runs.Find(scheduler_->waiting_run());
+  std::optional<Fit> larger = Larger(turn, *run, waiting, &nodes);
+  if (!larger.has_value() && waiting != nullptr) {
+    larger = Larger(turn, *run, nullptr, &nodes);
+    input.waiting = waiting->id();
+  }
   if (larger.has_value()) {
     for (const NodeShare& share : larger->shares) {
       const Node& node = *nodes[share.node];
@@ -83,8 +83,17 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   attempt.growth_at = decision.again;
 }
 
-std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
+std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, const Run* waiting,
                                   std::vector<Node*>* nodes) const {
+  // Nodes that come and go take long to count as steady. They are tried last, so that they hold up
+  // no others.
+  const MonoTime soon = turn.mono() + state_->options.grow_steady;
+  std::optional<Fit> larger = LargerBy(turn, run, waiting, soon, nodes);
+  return larger ? larger : LargerBy(turn, run, waiting, MonoTime::Infinite(), nodes);
+}
+
+std::optional<Fit> Grower::LargerBy(Turn& turn, const Run& run, const Run* waiting, MonoTime by,
+                                    std::vector<Node*>* nodes) const {
   const Attempt& attempt = *run.attempt;
   ClusterView view = ViewOf(*state_, turn.now());
   for (size_t i = 0; i < view.nodes.size(); ++i) {
@@ -92,7 +101,8 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
     NodeSpace& space = view.input.nodes[i];
     if (const Member* member = attempt.FindMember(node.name())) {
       GiveBack(&space, member->placement.devices);
-    } else if (!space.awake || SteadyAt(node) > by || Refused(run, node.name())) {
+    } else if (!space.awake || SteadyAt(node) > by || Refused(run, node.name()) ||
+               (waiting != nullptr && CouldHold(waiting->request(), space))) {
       space.usable = false;  // no node is woken for growth
     }
   }
@@ -125,7 +135,7 @@ void Grower::Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>
     const std::string& name = nodes[share.node]->name();
     if (run->attempt->FindMember(name) == nullptr) run->kept.push_back({name, share.devices});
   }
-  state_->growing.push_back(run->id());
+  state_->keeping.push_back(run->id());
   gangs_->Stop(turn, run, {AttemptOutcome::kGrown, why, run->request().stop_grace});
 }
 

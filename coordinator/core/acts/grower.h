@@ -24,10 +24,13 @@ class Grower {
   void LookAt(Turn& turn, Run* run, bool at_checkpoint);
 
  private:
-  // The gang that the run would get if it were started again on nodes that are steady at `by`.
-  // Nothing if that gang is not larger.
-  std::optional<Fit> Larger(Turn& turn, const Run& run, MonoTime by,
+  // The gang that the run would get if it were started again, without new nodes that `waiting`
+  // could use; null: nobody waits. Nothing if that gang is not larger.
+  std::optional<Fit> Larger(Turn& turn, const Run& run, const Run* waiting,
                             std::vector<Node*>* nodes) const;
+  // The same on nodes that are steady at `by`.
+  std::optional<Fit> LargerBy(Turn& turn, const Run& run, const Run* waiting, MonoTime by,
+                              std::vector<Node*>* nodes) const;
   // When the node will have been there for long enough, if it stays.
   MonoTime StayedAt(const Node& node) const;
   // The same, and free for long enough.

@@ -12,6 +12,17 @@
 #include "coordinator/core/state/lease.h"
 
 namespace hpc::coordinator {
+namespace {
+
+// Whether a node that is awake has these devices to give; none means a seat.
+bool AreFree(const NodeSpace& space, const std::vector<int32_t>& devices) {
+  if (!space.usable || !space.awake) return false;
+  const auto& free = space.gpus > 0 ? space.free_gpus : space.free_slots;
+  return devices.empty() ? space.free_seats > 0
+                         : std::includes(free.begin(), free.end(), devices.begin(), devices.end());
+}
+
+}  // namespace
 
 std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   std::vector<Run*> fresh;
@@ -103,6 +114,7 @@ RunId Scheduler::WillWake(const Node& node, Now now) const {
 
 void Scheduler::Schedule(Turn& turn, Now now) {
   if (!state_->capacity_changed && state_->newly_queued.empty()) return;
+  StartOnKept(turn, now);
   const std::vector<Run*> runs = ToLookAt(now.mono);
   if (state_->capacity_changed) {
     holder_ = 0;
@@ -127,6 +139,25 @@ void Scheduler::Schedule(Turn& turn, Now now) {
     const Run* run = state_->runs.Find(id);
     if (run == nullptr || !state_->queue.Contains(*run)) continue;
     turn.Event(event::kRunWaiting, About(id), WaitOf(*state_, now, *run, holder_).text);
+  }
+}
+
+void Scheduler::StartOnKept(Turn& turn, Now now) {
+  for (RunId id : state_->newly_queued) {
+    Run* const run = state_->runs.Find(id);
+    if (run == nullptr || run->goes_on_with.empty()) continue;
+    const std::vector<Run::Kept> kept = std::exchange(run->goes_on_with, {});
+    const ClusterView view = ViewOf(*state_, now);
+    Placed placed{id, {{}, "goes on with the nodes that it has kept"}};
+    for (const Run::Kept& share : kept) {
+      const auto at = std::find_if(view.nodes.begin(), view.nodes.end(),
+                                   [&](const Node* node) { return node->name() == share.node; });
+      const size_t i = at - view.nodes.begin();
+      if (at == view.nodes.end() || !AreFree(view.input.nodes[i], share.devices)) break;
+      placed.fit.shares.push_back({i, share.devices, share.ranks});
+    }
+    // If one of them was lost meanwhile, it is placed like any other run.
+    if (placed.fit.shares.size() == kept.size()) Start(turn, run, placed, view.nodes);
   }
 }
 

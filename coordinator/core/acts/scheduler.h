@@ -47,6 +47,8 @@ class Scheduler {
   void Gather(Run* run, MonoTime now);
   // Calls the lost nodes that the run at the head of the queue could use.
   void CallLost(Turn& turn) const;
+  // Starts gangs that have given nodes to others on those that they have kept.
+  void StartOnKept(Turn& turn, Now now);
   void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
 
   State* state_;

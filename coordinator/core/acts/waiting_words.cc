@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/acts/cluster_view.h"
+#include "coordinator/core/acts/giver.h"
 #include "coordinator/core/gangs/possible_answers.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/gangs/requeued.h"
@@ -37,13 +38,28 @@ std::string Ordinal(int32_t n) {
   return absl::StrCat(n, suffix);
 }
 
-std::string UsedBy(const Node& node) {
-  if (node.holdings.empty()) return absl::StrCat(node.name(), " is kept for a run that grows");
+// Which of the runs on the node will give it to `to`, and when.
+std::string GivenWords(const State& state, const Node& node, RunId to) {
+  for (const Holding& holding : node.holdings) {
+    const Run* run = state.runs.Find(holding.ref.run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->gives.to != to) continue;
+    const std::vector<std::string>& nodes = run->attempt->gives.nodes;
+    if (std::find(nodes.begin(), nodes.end(), node.name()) == nodes.end()) continue;
+    return run->request().grow == GrowMode::kNow ? ", which gives it once others do, too"
+                                                 : ", which gives it at its next checkpoint";
+  }
+  return "";
+}
+
+std::string UsedBy(const State& state, const Node& node, RunId by) {
+  if (node.holdings.empty())
+    return absl::StrCat(node.name(), " is kept for a run that starts again on it");
   std::vector<std::string> runs;
   for (const Holding& holding : node.holdings) {
     runs.push_back(absl::StrCat("run ", holding.ref.run));
   }
-  return absl::StrCat(node.name(), " is used by ", JoinSome(std::move(runs), kNodesNamed));
+  return absl::StrCat(node.name(), " is used by ", JoinSome(std::move(runs), kNodesNamed),
+                      GivenWords(state, node, by));
 }
 
 std::string LeftAsleep(const std::string& node) {
@@ -101,7 +117,7 @@ std::string Lacks(State& state, Now now, const Run& run) {
     } else if (IsKeptFrom(request, space)) {
       reasons.push_back(KeptFromWords(node.name(), node.record.inventory));
     } else if (!Fits(request, space)) {
-      reasons.push_back(UsedBy(node));
+      reasons.push_back(UsedBy(state, node, run.id()));
     } else {
       ++free;
     }
@@ -228,13 +244,16 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
                       attempt.record.reason, JudgingWords(state, attempt));
 }
 
-std::string RunningWords(const Attempt& attempt, MonoTime now) {
+std::string RunningWords(const Run& run, MonoTime now) {
+  const Attempt& attempt = *run.attempt;
   std::string words = WaitsForRanks(attempt, now);
   if (!words.empty() || attempt.ranks_done > 0) return words;  // it is about to end
+  if (words = GivingWords(run); !words.empty()) return words;
   return GrowthWords(attempt.growth, attempt.growth_at, now);
 }
 
-std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
+std::string AttemptWords(State& state, const Run& run, Now now) {
+  const Attempt& attempt = *run.attempt;
   switch (attempt.record.state) {
     case AttemptState::kWaking: {
       std::vector<std::string> asleep;
@@ -251,7 +270,7 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
       return "waits for the ranks of " +
              JoinSome(attempt.NodesShortOf(MemberStage::kStarted), kNodesNamed);
     case AttemptState::kRunning:
-      return RunningWords(attempt, now.mono);
+      return RunningWords(run, now.mono);
     case AttemptState::kStopping:
       return StoppingWords(state, attempt, now);
     case AttemptState::kEnded:
@@ -263,7 +282,11 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
 }  // namespace
 
 RunWait WaitOf(State& state, Now now, const Run& run, RunId holder) {
-  if (run.attempt != nullptr) return {AttemptWords(state, *run.attempt, now), 0};
+  if (run.attempt != nullptr) return {AttemptWords(state, run, now), 0};
+  if (!run.record.on_hold.empty()) {
+    return {absl::StrCat(run.record.on_hold, " (`hpcctl release ", run.id(), "` lets it start)"),
+            0};
+  }
   const int32_t position = state.queue.Position(run);
   if (position > 0 && state.Held(run, now.mono)) {
     return {absl::StrCat("a backup was restored, and a PC may still run an attempt of it that was "
@@ -275,8 +298,9 @@ RunWait WaitOf(State& state, Now now, const Run& run, RunId holder) {
   if (position > 0) return {QueuedWords(state, now, run, holder, position), position};
   const Run* after = state.runs.Find(run.request().after);
   if (after != nullptr) {
+    const std::string& held = after->record.on_hold;
     return {absl::StrCat("waits for the success of run ", after->id(), ", which is ",
-                         Name(after->record.state)),
+                         held.empty() ? Name(after->record.state) : held),
             0};
   }
   return {absl::StrCat("starts again in ",

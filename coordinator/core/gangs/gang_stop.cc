@@ -17,7 +17,8 @@ constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 constexpr absl::Duration kLinger = absl::Seconds(7);
 
 bool Wanted(AttemptOutcome outcome) {
-  return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown;
+  return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown ||
+         outcome == AttemptOutcome::kShrunk;
 }
 
 void ReportUnreturned(Turn& turn, const Attempt& attempt) {

@@ -10,7 +10,8 @@ namespace hpc::coordinator {
 namespace {
 
 bool BacksOff(const State& state, const Run* run) {
-  return run != nullptr && run->attempt == nullptr && !state.queue.Contains(*run);
+  return run != nullptr && run->attempt == nullptr && !state.queue.Contains(*run) &&
+         run->record.on_hold.empty();
 }
 
 bool WillReturn(const State& state, const Run& run, MonoTime now) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/policy/request_words.h"
+#include "coordinator/core/policy/run_change.h"
 #include "coordinator/core/values/exit_codes.h"
 
 namespace hpc::coordinator {
@@ -22,6 +23,8 @@ const char* EventOf(RunState state) {
       return event::kRunFailed;
   }
 }
+
+std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
 
 std::string NeverSucceeds(RunId after, const std::string& how) {
   return absl::StrCat("run ", after, ", whose success it waits for, ", how);
@@ -88,7 +91,46 @@ void RunLedger::Line(Turn& turn, Run* run) {
   End(turn, run, RunState::kFailed, NeverSucceeds(after, how), kExitNotRun);
 }
 
+void RunLedger::Change(Turn& turn, Run* run, const RunRequest& to, const RunChange& change) {
+  const std::string words = ChangeWords(run->request(), to);
+  if (!words.empty()) {
+    const bool queued = state_->queue.Contains(*run);
+    if (queued) state_->queue.Erase(run);  // its place goes by its priority
+    if (ChangesNodes(run->request(), to)) run->last_call.reset();
+    run->record.request = to;
+    if (queued) Enqueue(run);
+    state_->capacity_changed = true;
+    turn.Save(run->record);
+    turn.Event(event::kRunChanged, About(run->id()), absl::StrCat(words, By(change.by)));
+  }
+  if (!change.hold || *change.hold != run->record.on_hold.empty()) return;
+  *change.hold ? Hold(turn, run, change.by) : Release(turn, run, change.by);
+}
+
+void RunLedger::Hold(Turn& turn, Run* run, const std::string& by) {
+  run->record.on_hold = HeldBy(by);
+  if (state_->queue.Contains(*run)) state_->queue.Erase(run);
+  run->last_call.reset();
+  state_->capacity_changed = true;  // it may have held its place in front of others
+  turn.Save(run->record);
+  turn.Event(event::kRunHeld, About(run->id()), run->record.on_hold);
+}
+
+void RunLedger::Release(Turn& turn, Run* run, const std::string& by) {
+  run->record.on_hold.clear();
+  turn.Save(run->record);
+  turn.Event(event::kRunReleased, About(run->id()), absl::StrCat("released", By(by)));
+  // What else it waits for queues it in its time.
+  const bool waits_for_run =
+      run->record.attempts == 0 && state_->runs.Find(run->request().after) != nullptr;
+  if (waits_for_run) return;
+  if (run->retry_at <= turn.mono()) return Enqueue(run);
+  state_->backing_off.push_back(run->id());  // it keeps its place again
+  state_->capacity_changed = true;
+}
+
 void RunLedger::Enqueue(Run* run) {
+  if (!run->record.on_hold.empty()) return;
   state_->queue.Insert(run);
   state_->newly_queued.push_back(run->id());
 }
@@ -97,7 +139,7 @@ void RunLedger::Carry(Turn& turn, Run* run, const RetryDecision& decision, absl:
   run->record.failures = decision.failures;
   run->record.losses = decision.losses;
   run->record.retries = decision.retries;
-  const bool grows = !run->kept.empty();
+  const bool planned = !run->kept.empty() || !run->goes_on_with.empty();
   run->kept.clear();
   if (decision.state != RunState::kQueued) {
     return EndAll(turn, {run, decision.state, decision.reason, decision.exit_code, ended_at});
@@ -110,8 +152,9 @@ void RunLedger::Carry(Turn& turn, Run* run, const RetryDecision& decision, absl:
   std::string text = decision.reason;
   if (!at_once) absl::StrAppend(&text, "; starts again in ", HumanDuration(decision.delay));
   turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}), text,
-             grows ? Severity::kInfo : Severity::kWarning);
+             planned ? Severity::kInfo : Severity::kWarning);
   if (at_once) return Enqueue(run);
+  run->goes_on_with.clear();
   BackOff(run, turn.mono() + decision.delay);
 }
 
@@ -155,7 +198,8 @@ void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
   state_->runs.SetState(ending.run, ending.state);
   record.reason = ending.reason;
   record.exit_code = ending.exit_code;
-  record.ended_at = ending.ended_at;
+  // The clocks of two nodes tell when its first rank started and when its last one ended.
+  record.ended_at = std::max(ending.ended_at, record.started_at);
   turn.Save(record);
   const bool wanted = ending.state == RunState::kSucceeded || ending.state == RunState::kCancelled;
   turn.Event(EventOf(ending.state), About(AttemptRef{record.id, record.attempts}), ending.reason,

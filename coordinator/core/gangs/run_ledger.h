@@ -32,6 +32,10 @@ class RunLedger {
   // Takes in a run that a restarted coordinator was given and that has no live attempt.
   void Resume(Turn& turn, Run* run);
 
+  // Changes what a run without an attempt asks for, or holds or releases it. `to` must have been
+  // checked.
+  void Change(Turn& turn, Run* run, const RunRequest& to, const RunChange& change);
+
   // Does with the run what was decided. Its attempt has ended, and its last rank at
   // `ended_at`.
   void Carry(Turn& turn, Run* run, const RetryDecision& decision, absl::Time ended_at);
@@ -55,6 +59,9 @@ class RunLedger {
   // Finds the runs that were to come after one that has ended: they are queued, or are to be ended,
   // too.
   void ReleaseWaiting(const Turn& turn, const RunEnd& ending, std::vector<RunEnd>* endings);
+  void Hold(Turn& turn, Run* run, const std::string& by);
+  void Release(Turn& turn, Run* run, const std::string& by);
+  // Queues the run, unless it is on hold.
   void Enqueue(Run* run);
   void BackOff(Run* run, MonoTime until);
   // Queues the run. If it comes after another run, it waits for that instead, or ends if that

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MonoTime At(absl::Duration d) { return {d}; }
+MonoTime After(absl::Duration d) { return {d}; }
 
 protocol::Inventory Gpus(int n) {
   protocol::Inventory inventory;
@@ -285,7 +285,7 @@ TEST_F(PlacementTest, HeadThatCannotStartHoldsItsPlace) {
 TEST_F(PlacementTest, RunThatEndsBeforeTheHeadCanStartPasses) {
   Node("pc1", Gpus(1));
   Node("pc2", Gpus(1));
-  Use(0, {0}, At(absl::Minutes(60)));
+  Use(0, {0}, After(absl::Minutes(60)));
   Queue(Request(2, 2));
   RunRequest too_long = Request(1, 1);
   too_long.time_limit = absl::Minutes(61);
@@ -294,7 +294,7 @@ TEST_F(PlacementTest, RunThatEndsBeforeTheHeadCanStartPasses) {
   Queue(too_long);
   Queue(shorter);
   EXPECT_THAT(Starts(), ElementsAre("3: pc2[0]"));
-  EXPECT_EQ(result_.holder_start, At(absl::Minutes(60)));
+  EXPECT_EQ(result_.holder_start, After(absl::Minutes(60)));
   EXPECT_THAT(Reason(0), HasSubstr("; passes run 1, which needs 2 nodes: ends before that one can "
                                    "start, in 1 h"));
 }
@@ -302,7 +302,7 @@ TEST_F(PlacementTest, RunThatEndsBeforeTheHeadCanStartPasses) {
 TEST_F(PlacementTest, TheGraceOfAStopBelongsToTheTimeLimit) {
   Node("pc1", Gpus(1));
   Node("pc2", Gpus(1));
-  Use(0, {0}, At(absl::Minutes(60)));
+  Use(0, {0}, After(absl::Minutes(60)));
   Queue(Request(2, 2));
   RunRequest late = Request(1, 1);
   late.time_limit = absl::Minutes(60);
@@ -327,8 +327,8 @@ TEST_F(PlacementTest, RunOnDevicesThatTheHeadDoesNotNeedPasses) {
 TEST_F(PlacementTest, FreeNodesBeyondWhatTheHeadWillNeedMayBeUsed) {
   // From 1 h on pc1 and pc2 are free, and they suffice; pc3 and pc4 are not needed.
   for (const char* name : {"pc1", "pc2", "pc3"}) Node(name, Gpus(2));
-  Use(0, {0, 1}, At(absl::Hours(1)));
-  Use(1, {0, 1}, At(absl::Hours(1)));
+  Use(0, {0, 1}, After(absl::Hours(1)));
+  Use(1, {0, 1}, After(absl::Hours(1)));
   Queue(Request(2, 2));
   Queue(Request(1, 1));
   EXPECT_THAT(Starts(), ElementsAre("2: pc3[0,1]"));
@@ -336,7 +336,7 @@ TEST_F(PlacementTest, FreeNodesBeyondWhatTheHeadWillNeedMayBeUsed) {
 
 TEST_F(PlacementTest, SurplusDevicesOfAReservedNodeMayBeUsed) {
   Node("pc1", Gpus(4));
-  Use(0, {0, 1}, At(absl::Hours(1)));
+  Use(0, {0, 1}, After(absl::Hours(1)));
   Queue(Request(1, 1, 3));
   Queue(Request(1, 1, 2));
   Queue(Request(1, 1, 1));
@@ -345,7 +345,7 @@ TEST_F(PlacementTest, SurplusDevicesOfAReservedNodeMayBeUsed) {
 
 TEST_F(PlacementTest, SurplusIsGivenAwayOnce) {
   Node("pc1", Gpus(4));
-  Use(0, {0, 1}, At(absl::Hours(1)));
+  Use(0, {0, 1}, After(absl::Hours(1)));
   Queue(Request(1, 1, 3));
   Queue(Request(1, 1, 1));
   Queue(Request(1, 1, 1));
@@ -377,14 +377,14 @@ TEST_F(PlacementTest, NodeWhoseReturnIsKnownIsWaitedFor) {
   Node("pc1", Gpus(1));
   Node("pc2", Gpus(1));
   Away(1);
-  input_.away.push_back({1, At(absl::Hours(2))});
+  input_.away.push_back({1, After(absl::Hours(2))});
   RunRequest limited = Request(1, 1);
   limited.time_limit = absl::Hours(2);
   Queue(Request(2, 2));
   Queue(Request(1, 1));
   Queue(limited);
   EXPECT_THAT(Starts(), ElementsAre("3: pc1[0]"));
-  EXPECT_EQ(result_.holder_start, At(absl::Hours(2)));
+  EXPECT_EQ(result_.holder_start, After(absl::Hours(2)));
 }
 
 TEST_F(PlacementTest, OrderOfTheQueueDecidesWhoIsServed) {

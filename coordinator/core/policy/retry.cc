@@ -104,6 +104,7 @@ RetryDecision JudgeEnding(const RunRecord& run, const Ending& ending,
     case AttemptOutcome::kReclaimed:
       return Again(std::move(decision), absl::ZeroDuration(), "costs no restart");
     case AttemptOutcome::kGrown:
+    case AttemptOutcome::kShrunk:
       return Again(std::move(decision), absl::ZeroDuration(), "costs nothing");
     case AttemptOutcome::kNone:
     case AttemptOutcome::kSucceeded:

@@ -93,6 +93,13 @@ struct Attempt {
   // growth named.
   std::string growth, growth_told;
   MonoTime growth_at = MonoTime::Infinite();
+  // Nodes that it is to give to a waiting run, and what the last event about that said.
+  struct Gives {
+    RunId to = 0;  // 0: it gives nothing
+    std::vector<std::string> nodes;
+  };
+  Gives gives;
+  std::string giving_told;
 
   AttemptRef ref() const { return record.ref; }
   bool stopping() const { return record.state == AttemptState::kStopping; }

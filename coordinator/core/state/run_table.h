@@ -31,8 +31,12 @@ struct Run {
   struct Kept {
     std::string node;
     std::vector<int32_t> devices;
+    int32_t ranks = 0;
   };
   std::vector<Kept> kept;
+  // What is left of a gang that gives nodes to another run. It is started again on this, and nobody
+  // else gets it meanwhile.
+  std::vector<Kept> goes_on_with;
   // Attempts up to this number may have been given out by a coordinator whose state was lost.
   int32_t taken_attempt = 0;
 

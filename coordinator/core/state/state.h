@@ -32,7 +32,8 @@ struct State {
   std::vector<Node*> devices_returned;  // nodes that got devices back
 
   std::vector<RunId> backing_off;  // may contain runs whose back-off is over
-  std::vector<RunId> growing;      // runs that are being stopped to grow; some may be over
+  // Runs that are being stopped and have devices kept for them; some may be over.
+  std::vector<RunId> keeping;
 
   MonoTime since{};       // when the coordinator started
   MonoTime seen_saved{};  // when it was last made durable when nodes were heard

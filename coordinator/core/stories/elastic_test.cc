@@ -304,7 +304,7 @@ TEST_F(GrowTest, WhatItGrowsOntoIsKeptForItMeanwhile) {
   EXPECT_EQ(c_.state(run_), RunState::kStopping);
   const RunId later = c_.Submit(Nodes(1));
   EXPECT_EQ(c_.state(later), RunState::kQueued);
-  EXPECT_THAT(c_.Wait(later), HasSubstr("pc3 is kept for a run that grows"));
+  EXPECT_THAT(c_.Wait(later), HasSubstr("pc3 is kept for a run that starts again on it"));
   Obey();
   EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc1", "pc2", "pc3"));
 }

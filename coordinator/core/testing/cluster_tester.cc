@@ -187,6 +187,13 @@ RunId ClusterTester::Submit(const RunRequest& request) {
   return id.ok() ? *id : 0;
 }
 
+absl::Status ClusterTester::ChangeRun(RunId run, RunChange change, const std::string& who) {
+  change.by = who;
+  absl::Status status = cluster_->ChangeRun(now(), run, change, &effects_);
+  Settle();
+  return status;
+}
+
 absl::Status ClusterTester::Cancel(RunId run, const std::string& who) {
   absl::Status status = cluster_->Cancel(now(), run, {who}, &effects_);
   Settle();

@@ -54,6 +54,9 @@ class ClusterTester {
   RunId Submit(const RunRequest& request);
   absl::StatusOr<RunId> TrySubmit(const RunRequest& request);
   absl::Status Cancel(RunId run, const std::string& who = "anna");
+  absl::Status ChangeRun(RunId run, RunChange change, const std::string& who = "anna");
+  absl::Status Hold(RunId run) { return ChangeRun(run, {.hold = true}); }
+  absl::Status Release(RunId run) { return ChangeRun(run, {.hold = false}); }
   absl::Status Reclaim(const std::string& node,
                        std::optional<absl::Duration> duration = std::nullopt,
                        std::optional<absl::Duration> grace = std::nullopt);

@@ -173,6 +173,9 @@ void RandomWorld::Heal() {
   for (const std::string& name : cluster_->NodeNames()) {
     (void)cluster_->Lend(clock_.Get(), name, "", &effects_);
   }
+  for (const auto& [id, run] : runs_) {
+    (void)cluster_->ChangeRun(clock_.Get(), id, {.hold = false}, &effects_);
+  }
   for (int round = 0; round < 4000 && violation_.empty(); ++round) {
     for (Pc& pc : pcs_) {
       if (pc.asleep) WakeUp(&pc);
@@ -212,7 +215,7 @@ void RandomWorld::Command() {
   Pc* const pc = &pcs_[static_cast<size_t>(Pick(static_cast<int>(pcs_.size())))];
   const std::string& name = pc->name;
   const Now now = clock_.Get();
-  switch (Pick(7)) {
+  switch (Pick(8)) {
     case 0: {
       ReclaimRequest request;
       if (Pick(2) == 0) request.duration = absl::Seconds(Pick(60));
@@ -236,12 +239,23 @@ void RandomWorld::Command() {
       cluster_->ShutOut(now, name, "revoked", &effects_);
       if (pc->connected) Break(pc, /*reset=*/false);
       break;
+    case 6:
+      if (last_run_ > 0) ChangeRun(1 + Pick(static_cast<int>(last_run_)));
+      break;
     default:
       if (last_run_ > 0) {
         (void)cluster_->Cancel(now, 1 + Pick(static_cast<int>(last_run_)), {}, &effects_);
       }
   }
   Settle();
+}
+
+void RandomWorld::ChangeRun(RunId run) {
+  RunChange change;
+  if (Pick(2) == 0) change.hold = Pick(2) == 0;
+  if (Pick(2) == 0) change.priority = Pick(3);
+  if (Pick(2) == 0) change.max_nodes = 1 + Pick(4);
+  (void)cluster_->ChangeRun(clock_.Get(), run, change, &effects_);
 }
 
 void RandomWorld::Connect(Pc* pc) {

@@ -60,6 +60,7 @@ class RandomWorld {
 
   void Submit();
   void Command();
+  void ChangeRun(RunId run);
   void Connect(Pc* pc);
   void Say(const Pc& pc, const protocol::NodeReport& report);
   void Break(Pc* pc, bool reset);

@@ -32,6 +32,7 @@ struct ClusterOptions {
   int32_t infrastructure_retries = 10;  // lost nodes and failed starts per run
   int32_t backfill_depth = 1000;        // queued runs that are considered behind the first
   int32_t runs_per_user = 20'000;       // counts those that are not over
+  int32_t user_priority = 1000;         // the highest that a user who is no admin may ask for
 };
 
 // The durable state was restored from a backup: what was given out after the backup is not known.

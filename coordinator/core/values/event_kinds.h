@@ -7,6 +7,9 @@ namespace hpc::coordinator::event {
 // ---- runs
 inline constexpr char kRunQueued[] = "run.queued";        // accepted; what it asks for
 inline constexpr char kRunWaiting[] = "run.waiting";      // could not start at once, and why
+inline constexpr char kRunChanged[] = "run.changed";      // asks for something else, and for what
+inline constexpr char kRunHeld[] = "run.held";            // does not start until it is released
+inline constexpr char kRunReleased[] = "run.released";    // may start again
 inline constexpr char kRunPlaced[] = "run.placed";        // got its nodes, and why these ones
 inline constexpr char kRunPrepared[] = "run.prepared";    // every node is ready; ranks are started
 inline constexpr char kRunStarted[] = "run.started";      // every rank is running
@@ -14,6 +17,7 @@ inline constexpr char kRunConnected[] = "run.connected";  // every rank has reac
 inline constexpr char kRunRendezvousLate[] =
     "run.rendezvous-late";  // ranks have waited long for others, and for which
 inline constexpr char kRunMayGrow[] = "run.may-grow";     // more nodes are there; what it waits for
+inline constexpr char kRunGives[] = "run.gives";          // gives nodes to another run, and when
 inline constexpr char kRunStopping[] = "run.stopping";    // its ranks were told to end, and why
 inline constexpr char kRunRequeued[] = "run.requeued";    // will be tried again, and who pays
 inline constexpr char kRunSucceeded[] = "run.succeeded";  // over: every rank exited 0

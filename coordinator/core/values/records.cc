@@ -80,6 +80,8 @@ const char* Name(AttemptOutcome outcome) {
       return "start-failed";
     case AttemptOutcome::kGrown:
       return "grown";
+    case AttemptOutcome::kShrunk:
+      return "shrunk";
   }
   return "unknown";
 }

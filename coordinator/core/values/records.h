@@ -106,6 +106,7 @@ struct RunRecord {
   int32_t retries = 0;    // attempts in a row that ended with one of retry_exits
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
+  std::string on_hold;  // while queued: who holds it there, in words; "": it may start
   absl::Time retry_at = absl::InfinitePast();  // while queued: it is not started before this time
   std::vector<std::string> leave_asleep;       // nodes that it left because they were to sleep
   // Nodes that cannot run it, as was found after it had run on others. It does not grow onto them.
@@ -141,6 +142,7 @@ enum class AttemptOutcome {
   kNodeLost = 7,     // a node vanished or its supervisor died; infrastructure budget
   kStartFailed = 8,  // a node did not answer or wake in time; infrastructure budget
   kGrown = 9,        // stopped to go on with more nodes; costs nothing
+  kShrunk = 10,      // stopped to give nodes to another run and go on with fewer; costs nothing
 };
 const char* Name(AttemptOutcome outcome);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/ids.h"
@@ -21,6 +22,15 @@ struct Session {
 struct Cancellation {
   std::string by;          // "": nobody is known
   bool interrupt = false;  // somebody has typed Ctrl-C at `hpcctl run`
+};
+
+// What a queued run asks for from now on. What is not set stays as it is.
+struct RunChange {
+  std::string by;            // "": nobody is known
+  std::optional<bool> hold;  // true: it does not start until it is released
+  std::optional<int32_t> priority, min_nodes, max_nodes, max_restarts;
+  std::optional<absl::Duration> time_limit;  // infinite: none
+  std::optional<std::vector<std::string>> node_list, exclude;
 };
 
 struct ReclaimRequest {

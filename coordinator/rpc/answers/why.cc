@@ -21,6 +21,7 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
       row.extras.nodes.empty() ? "" : absl::StrCat(" on ", JoinWords(row.extras.nodes));
   switch (row.record.state) {
     case RunState::kQueued:
+      if (!row.record.on_hold.empty()) return row.record.on_hold;
       if (wait.queue_position == 0) return "not in the queue yet";
       // For a run behind others, the reason already says its place in the queue.
       return absl::StrContains(wait.text, " in the queue")

@@ -11,6 +11,10 @@ void SubmitStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes
   v1::SubmitRequest request;
   absl::Status status = Parse(bytes, &request);
   if (status.ok()) status = CheckSubmit(request);
+  if (status.ok()) {
+    status = CheckPriority(caller.standing, request.spec().priority(),
+                           engine_->cluster().options().user_priority);
+  }
   ++awaited_;
   const auto answer = [this, alive = alive_](const absl::StatusOr<RunId>& run) {
     if (*alive) Answer(run);

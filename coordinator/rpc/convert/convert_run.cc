@@ -107,6 +107,7 @@ void ToProto(const RunRecord& record, v1::Run* to) {
   out.set_started_at_us(ToMicros(record.started_at));
   out.set_ended_at_us(ToMicros(record.ended_at));
   out.set_cancel_requested(record.cancel_requested);
+  out.set_on_hold(record.on_hold);
   out.set_losses(record.losses);
   out.set_retries(record.retries);
 }

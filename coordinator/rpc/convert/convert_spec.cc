@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,16 @@ bool IsInterpreter(absl::string_view program) {
   return absl::StartsWith(program, "python") || program == "sh" || program == "bash";
 }
 
+// The name of a run, which commands take in place of its number.
+absl::Status CheckRunName(const std::string& name) {
+  HPC_RETURN_IF_ERROR(CheckName("the name", name, kMaxName));
+  const bool number = std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+  if (!number && name != "last") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the name '", name, "' could not be found again: ",
+                   number ? "it would be taken for a run's number" : "'last' is your newest run"));
+}
+
 // The file name of the program, or of its script if the program is an interpreter ("python -u
 // train.py", "python -m package.train"). "python" alone would not tell runs apart.
 template <typename Command>
@@ -40,7 +51,7 @@ std::string DefaultName(const Command& command) {
     name = FileName(argument);
     break;
   }
-  return CheckName("the name", name, kMaxName).ok() ? name : "run";
+  return CheckRunName(name).ok() ? name : "run";
 }
 
 CodeState FromProto(const v1::CodeState& code) {
@@ -206,7 +217,7 @@ absl::Status CheckSubmit(const v1::SubmitRequest& request) {
     HPC_RETURN_IF_ERROR(CheckName("the request id", request.request_id(), kMaxRequestId));
   }
   HPC_RETURN_IF_ERROR(CheckCommand(spec.command()));
-  if (!spec.name().empty()) HPC_RETURN_IF_ERROR(CheckName("the name", spec.name(), kMaxName));
+  if (!spec.name().empty()) HPC_RETURN_IF_ERROR(CheckRunName(spec.name()));
   if (!spec.experiment().empty()) {
     HPC_RETURN_IF_ERROR(CheckName("the experiment", spec.experiment(), kMaxName));
   }
@@ -220,6 +231,18 @@ absl::Status CheckSubmit(const v1::SubmitRequest& request) {
   HPC_RETURN_IF_ERROR(CheckEnvironment(spec.env(), spec.unstored_env()));
   HPC_RETURN_IF_ERROR(CheckCode(spec.code()));
   return CheckShortText("the submitting host", spec.submit_host(), kMaxName);
+}
+
+absl::Status CheckChange(const v1::ChangeRequest& request) {
+  v1::RunSpec spec;
+  spec.set_priority(request.priority());
+  spec.set_min_nodes(request.min_nodes());
+  spec.set_max_nodes(request.max_nodes());
+  spec.set_time_limit_ms(request.time_limit_ms());
+  spec.set_max_restarts(request.max_restarts());
+  HPC_RETURN_IF_ERROR(CheckNumbers(spec));
+  HPC_RETURN_IF_ERROR(CheckNodes("nodes in the node list", request.node_list().names()));
+  return CheckNodes("excluded nodes", request.exclude().names());
 }
 
 RunRequest ToRunRequest(const v1::RunSpec& spec) {
@@ -291,6 +314,22 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   AddPairs(program.env, out.mutable_env());
   *out.mutable_code() = ToProto(program.code);
   out.set_submit_host(program.submit_host);
+  return out;
+}
+
+RunChange ToRunChange(const v1::ChangeRequest& request) {
+  RunChange out;
+  if (request.has_hold()) out.hold = request.hold();
+  if (request.has_priority()) out.priority = request.priority();
+  if (request.has_min_nodes()) out.min_nodes = request.min_nodes();
+  if (request.has_max_nodes()) out.max_nodes = request.max_nodes();
+  if (request.has_max_restarts()) out.max_restarts = request.max_restarts();
+  if (request.has_time_limit_ms()) {
+    const int64_t limit = request.time_limit_ms();
+    out.time_limit = limit == 0 ? absl::InfiniteDuration() : FromMillis(limit);
+  }
+  if (request.has_node_list()) out.node_list = FromProto(request.node_list().names());
+  if (request.has_exclude()) out.exclude = FromProto(request.exclude().names());
   return out;
 }
 

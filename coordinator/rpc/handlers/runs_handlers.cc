@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "coordinator/core/policy/run_change.h"
 #include "coordinator/rpc/answers/follow_source.h"
 #include "coordinator/rpc/answers/list_sources.h"
 #include "coordinator/rpc/answers/run_page.h"
@@ -24,10 +25,23 @@ absl::string_view HowItEnded(RunState state) {
   return Name(state);
 }
 
-absl::Status CheckMayCancel(const Caller& caller, const RunRecord& run) {
+// Who may cancel or change a run.
+absl::Status CheckIsTheirs(const Caller& caller, const RunRecord& run) {
   if (!caller.own_only || run.request.user == caller.user) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("run ", run.id, " is ", run.request.user, "'s; you are ", caller.user));
+}
+
+// A user may release what she holds, and not what an admin does.
+absl::Status CheckMayRelease(const Caller& caller, const RunRecord& run,
+                             const v1::ChangeRequest& request) {
+  const bool releases = request.has_hold() && !request.hold() && !run.on_hold.empty();
+  if (!releases || !caller.own_only || run.on_hold == HeldBy(WhoIs(caller))) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("run ", run.id, " is ", run.on_hold, ", and you are ", caller.user,
+                   ": who holds a run releases it, or an admin does"));
 }
 
 absl::StatusOr<v1::RunDetail> ReadRun(RunId run, StoreReader& reader) {
@@ -50,7 +64,12 @@ absl::StatusOr<v1::ListExperimentsResponse> ReadExperiments(StoreReader& reader)
 
 void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request,
                           Reply<v1::SubmitResponse> reply) {
-  if (absl::Status status = CheckSubmit(request); !status.ok()) return reply(status);
+  absl::Status status = CheckSubmit(request);
+  if (status.ok()) {
+    status = CheckPriority(caller.standing, request.spec().priority(),
+                           engine_->cluster().options().user_priority);
+  }
+  if (!status.ok()) return reply(status);
   RunRequest run = ToRunRequest(request.spec());
   run.user = caller.user;
   engine_->Submit(run, ToRunProgram(request), [reply](const absl::StatusOr<RunId>& id) {
@@ -65,21 +84,42 @@ void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request
                           Reply<v1::CancelResponse> reply) {
   const RunId run = request.run();
   const RunRecord* const live = LiveRun(*engine_, run);
-  if (live == nullptr) return RefuseToCancel(caller, run, std::move(reply));
-  if (absl::Status status = CheckMayCancel(caller, *live); !status.ok()) return reply(status);
+  if (live == nullptr) return Refuse(caller, run, std::move(reply));
+  if (absl::Status status = CheckIsTheirs(caller, *live); !status.ok()) return reply(status);
   engine_->Cancel(run, {WhoIs(caller), request.interrupt()}, [reply](const absl::Status& status) {
     if (status.ok()) return reply(v1::CancelResponse());
     reply(status);
   });
 }
 
+void RunsHandlers::Change(const Caller& caller, const v1::ChangeRequest& request,
+                          Reply<v1::ChangeResponse> reply) {
+  const RunId run = request.run();
+  const RunRecord* const live = LiveRun(*engine_, run);
+  if (live == nullptr) return Refuse(caller, run, std::move(reply));
+  absl::Status status = CheckIsTheirs(caller, *live);
+  if (status.ok()) status = CheckMayRelease(caller, *live, request);
+  if (status.ok()) status = CheckChange(request);
+  if (status.ok() && request.has_priority()) {
+    status = CheckPriority(caller.standing, request.priority(),
+                           engine_->cluster().options().user_priority);
+  }
+  if (!status.ok()) return reply(status);
+  RunChange change = ToRunChange(request);
+  change.by = WhoIs(caller);
+  engine_->ChangeRun(run, change, [reply](const absl::Status& done) {
+    if (done.ok()) return reply(v1::ChangeResponse());
+    reply(done);
+  });
+}
+
 // The core knows only runs that are not over.
-void RunsHandlers::RefuseToCancel(const Caller& caller, RunId run,
-                                  Reply<v1::CancelResponse> reply) {
+template <typename Response>
+void RunsHandlers::Refuse(const Caller& caller, RunId run, Reply<Response> reply) {
   engine_->Read([run](StoreReader& reader) { return FindRunRow(reader, run); },
                 [caller, run, reply](const absl::StatusOr<RunRow>& row) {
                   if (!row.ok()) return reply(row.status());
-                  absl::Status status = CheckMayCancel(caller, row->record);
+                  absl::Status status = CheckIsTheirs(caller, row->record);
                   if (!status.ok()) return reply(status);
                   reply(absl::FailedPreconditionError(absl::StrCat(
                       "run ", run, " is over already: it ", HowItEnded(row->record.state))));

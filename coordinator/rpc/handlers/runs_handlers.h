@@ -17,6 +17,8 @@ class RunsHandlers {
               Reply<v1::SubmitResponse> reply);
   void Cancel(const Caller& caller, const v1::CancelRequest& request,
               Reply<v1::CancelResponse> reply);
+  void Change(const Caller& caller, const v1::ChangeRequest& request,
+              Reply<v1::ChangeResponse> reply);
   void Get(const Caller& caller, const v1::GetRunRequest& request, Reply<v1::RunDetail> reply);
   void ListExperiments(const Caller& caller, const v1::ListExperimentsRequest& request,
                        Reply<v1::ListExperimentsResponse> reply);
@@ -29,8 +31,9 @@ class RunsHandlers {
                                                 const v1::ListMetricsRequest& request);
 
  private:
-  // Finds out why a run that the core does not know cannot be cancelled.
-  void RefuseToCancel(const Caller& caller, RunId run, Reply<v1::CancelResponse> reply);
+  // Finds out why nothing can be done to a run that the core does not know.
+  template <typename Response>
+  void Refuse(const Caller& caller, RunId run, Reply<Response> reply);
 
   Engine* const engine_;
 };

@@ -78,6 +78,7 @@ inline RunRecord FullRun(RunId id) {
   run.retries = 4;
   run.exit_code = 143;
   run.cancel_requested = true;
+  run.on_hold = "held by ada";
   run.retry_at = At(150);
   run.leave_asleep = {"pc4", "pc5"};
   run.refused_by = {"pc6"};

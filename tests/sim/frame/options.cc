@@ -21,7 +21,7 @@ struct RateInfo {
 };
 
 // ---- accidents, then what people do
-constexpr std::array<RateInfo, 21> kRates = {{
+constexpr std::array<RateInfo, 22> kRates = {{
     {"cut", 0.5, 4},                // a PC's cable: nothing gets through, one way or both
     {"peer-cut", 0.4, 4},           // two PCs do not hear each other
     {"reset", 0.5, 6},              // a connection breaks, and both ends know
@@ -41,10 +41,10 @@ constexpr std::array<RateInfo, 21> kRates = {{
     {"lend", 0.6, 4},
     {"reclaim-here", 0.6, 3},  // on the PC itself, where it is lent again, too
     {"power", 0.4, 3},         // hpcctl sleep, hpcctl wake
-    // These are accidents, too. They stand last so that seeds draw what they drew before for all
-    // others.
+    // These stand last so that seeds draw what they drew before for all others.
     {"supervisor-freeze", 0.3, 10},
     {"shutdown", 0.3, 1},  // a PC is turned off: its processes are told to end, in any order
+    {"hold", 0.3, 4},      // hpcctl hold, hpcctl release
 }};
 
 const RateInfo* FindRate(const std::string& name) {

@@ -41,6 +41,9 @@ void Disk::Apply(const co::RunRecord& run) {
     context_->verdict.Broken("over-is-over", "run ", run.id, " was ", co::Name(old.state),
                              " and is now ", co::Name(run.state));
   }
+  if (run.state == co::RunState::kStarting && !run.on_hold.empty()) {
+    context_->verdict.Broken("held-waits", "run ", run.id, " starts, and is ", run.on_hold);
+  }
   if (run.failures > old.failures) {
     census_->blame().CheckPaid({run.id, run.attempts}, run.request);
   }

@@ -24,6 +24,7 @@ void Clients::Begin() {
   Repeat("cancel", [this] { Cancel(); });
   Repeat("reclaim", [this] { OnNode("reclaim"); });
   Repeat("lend", [this] { OnNode("lend"); });
+  Repeat("hold", [this] { Hold(); });
   Repeat("power", [this] { OnNode(context_->random.Chance(0.5) ? "sleep" : "wake"); });
 }
 
@@ -143,6 +144,31 @@ void Clients::Cancel() {
         context_->trace.Note("client: cancel ", run, ": ", status.ToString());
         if (status.ok()) disk_->PromiseCancelled(run);
       });
+}
+
+void Clients::Hold() {
+  if (acknowledged_.empty()) return;
+  auto it = acknowledged_.begin();
+  std::advance(it, context_->random.Below(static_cast<int>(acknowledged_.size())));
+  const RunId run = it->first;
+  const bool hold = context_->random.Chance(0.5);
+  AskCluster(
+      [run, hold](co::Cluster* cluster, Now now, co::Effects* effects) {
+        return cluster->ChangeRun(now, run, {.by = "user", .hold = hold}, effects);
+      },
+      [this, run, hold](const absl::Status& status) {
+        context_->trace.Note("client: ", hold ? "hold " : "release ", run, ": ", status.ToString());
+      });
+}
+
+void Clients::ReleaseEverything() {
+  for (const auto& [run, request] : acknowledged_) {
+    AskCluster(
+        [run = run](co::Cluster* cluster, Now now, co::Effects* effects) {
+          return cluster->ChangeRun(now, run, {.by = "user", .hold = false}, effects);
+        },
+        [](const absl::Status&) {});
+  }
 }
 
 std::string Clients::AnyNode() {

@@ -22,6 +22,7 @@ class Clients {
   // Lets users act from now until the world heals.
   void Begin();
   void LendEverything();
+  void ReleaseEverything();
   // When a user last asked for something about the node's owner; now, while somebody waits for the
   // answer.
   MonoTime Touched(const std::string& node) const;
@@ -46,6 +47,7 @@ class Clients {
   void Try(Question question, Answered done, std::shared_ptr<int> tries);
   void Submit();
   void Cancel();
+  void Hold();
   void OnNode(const std::string& what);
   coordinator::RunRequest Draw();
   std::string AnyNode();
