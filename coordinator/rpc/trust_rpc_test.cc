@@ -465,6 +465,27 @@ TEST_F(TrustRpcTest, ATokenThatIsMadeAfterARotationWorksAtOnce) {
 
 // ------------------------------------------------------------------------------ what is whose
 
+TEST_F(TrustRpcTest, WhatAnAdminHoldsAUserDoesNotRelease) {
+  const auto anna = v1::Runs::NewStub(ChannelAs(Role::kUser, "anna"));
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(anna->Submit(Context().get(), testing::TrueOn(1), &submitted).ok());
+  v1::ChangeRequest change;
+  change.set_run(submitted.run());
+  v1::ChangeResponse changed;
+  const auto ask = [&](v1::Runs::Stub* who, bool hold) {
+    change.set_hold(hold);
+    return who->Change(Context().get(), change, &changed);
+  };
+  EXPECT_TRUE(ask(anna.get(), true).ok());
+  EXPECT_TRUE(ask(anna.get(), false).ok()) << "she holds it herself";
+  const auto root = v1::Runs::NewStub(ChannelAs(Role::kAdmin, "root"));
+  EXPECT_TRUE(ask(root.get(), true).ok());
+  const grpc::Status refused = ask(anna.get(), false);
+  EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("held by root"));
+  EXPECT_TRUE(ask(root.get(), false).ok());
+}
+
 TEST_F(TrustRpcTest, AUserCancelsOwnRunsOnlyAndAnAdminAny) {
   v1::SubmitResponse submitted;
   const auto anna = ChannelAs(Role::kUser, "anna");

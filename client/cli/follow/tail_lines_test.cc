@@ -33,6 +33,18 @@ TEST(TailLinesTest, KeepsTheLastLinesOfAllRanks) {
   EXPECT_THAT(Texts(&tail), ElementsAre("a1\n", "b0\n", "b1\n"));
 }
 
+TEST(TailLinesTest, ALineHasTheTimeOfItsEnd) {
+  TailLines tail(2);
+  v1::LogPiece begun = Piece(0, 0, "first\nsec"), rest = Piece(0, 9, "ond\n");
+  begun.set_at_us(1'000'000);
+  rest.set_at_us(2'000'000);
+  tail.Add(begun);
+  tail.Add(rest);
+  const auto lines = tail.Finish();
+  EXPECT_EQ(lines[0].at_us(), 1'000'000);
+  EXPECT_EQ(lines[1].at_us(), 2'000'000);
+}
+
 TEST(TailLinesTest, ALineThatComesInPartsIsOne) {
   TailLines tail(2);
   tail.Add(Piece(0, 0, "first\nsec"));

@@ -150,6 +150,12 @@ TEST(LauncherCheckTest, OnOneNodeWhoseGpusAreNotKnownItIsHintedAt) {
                     HasSubstr("'hpcctl run --mode per-node -- torchrun ...'")));
 }
 
+TEST(LauncherCheckTest, SlurmsVariablesAreNothingThatALauncherLooksFor) {
+  v1::RunSpec spec = Typed(2, 2, "torchrun train.py");
+  spec.set_mode(v1::LAUNCH_MODE_SLURM);
+  EXPECT_FALSE(CheckLauncher(spec).ok());
+}
+
 TEST(LauncherCheckTest, WhatIsMeantPassesInSilence) {
   v1::RunSpec per_node = Typed(2, 2, "torchrun train.py");
   per_node.set_mode(v1::LAUNCH_MODE_PER_NODE);

@@ -21,6 +21,16 @@ v1::RunUpdate Update(v1::RunState state, const std::string& kind, int attempt,
   return update;
 }
 
+TEST(MovesTest, WhatOthersDoToAQueuedRunIsTold) {
+  Moves moves(/*waits=*/true);
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_QUEUED, "run.held", 0, "held by bert")),
+            "run 7: held by bert");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_QUEUED, "run.changed", 0, "-N 2 -> 1 by bert")),
+            "run 7: -N 2 -> 1 by bert");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_QUEUED, "run.released", 0, "released by bert")),
+            "run 7: released by bert");
+}
+
 TEST(MovesTest, ARunThatGoesOnAtOnceIsToldInOneLine) {
   Moves moves(/*waits=*/false);
   EXPECT_EQ(

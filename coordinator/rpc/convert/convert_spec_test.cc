@@ -243,6 +243,16 @@ TEST(CheckSubmit, NumbersStayInTheirRanges) {
   EXPECT_THAT(CheckSubmit(request), StatusIs(kInvalid, HasSubstr("time limit")));
 }
 
+TEST(CheckSubmit, ANameThatStandsForAnotherRunIsRefused) {
+  v1::SubmitRequest request = Good();
+  request.mutable_spec()->set_name("12");
+  EXPECT_THAT(CheckSubmit(request), StatusIs(kInvalid, HasSubstr("taken for a run's number")));
+  request.mutable_spec()->set_name("last");
+  EXPECT_THAT(CheckSubmit(request), StatusIs(kInvalid, HasSubstr("'last' is your newest run")));
+  request.mutable_spec()->set_name("12b");
+  EXPECT_OK(CheckSubmit(request));
+}
+
 TEST(CheckSubmit, UnknownEnumsAreNotGuessed) {
   v1::SubmitRequest request = Good();
   request.mutable_spec()->set_mode(static_cast<v1::LaunchMode>(77));

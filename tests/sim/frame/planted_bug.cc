@@ -22,6 +22,7 @@ const std::vector<BugInfo>& PlantedBugs() {
       {Bug::kRestoreEventIds, "restore-event-ids", "events are numbered from 1 after a restart"},
       {Bug::kReuseRunIds, "reuse-run-ids", "a restart counts runs from the newest live one"},
       {Bug::kSwallowCancel, "swallow-cancel", "a cancel is now and then answered and not done"},
+      {Bug::kSwallowHold, "swallow-hold", "a hold is now and then answered and not done"},
       {Bug::kForgetOwner, "forget-owner", "the owner's wish does not survive a worker's restart"},
       {Bug::kNewBootId, "new-boot-id",
        "a new worker finds no attempts and claims that the PC has restarted"},

@@ -27,6 +27,7 @@ enum class Bug {
   kRestoreEventIds,
   kReuseRunIds,
   kSwallowCancel,
+  kSwallowHold,
   kForgetOwner,
   kNewBootId,
   kForgetAdopted,

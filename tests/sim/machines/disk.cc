@@ -41,9 +41,6 @@ void Disk::Apply(const co::RunRecord& run) {
     context_->verdict.Broken("over-is-over", "run ", run.id, " was ", co::Name(old.state),
                              " and is now ", co::Name(run.state));
   }
-  if (run.state == co::RunState::kStarting && !run.on_hold.empty()) {
-    context_->verdict.Broken("held-waits", "run ", run.id, " starts, and is ", run.on_hold);
-  }
   if (run.failures > old.failures) {
     census_->blame().CheckPaid({run.id, run.attempts}, run.request);
   }
@@ -69,6 +66,10 @@ void Disk::Apply(const co::AttemptRecord& attempt) {
   if (fresh && cancelled != cancelled_.end() && attempt.ref.number > cancelled->second.attempts) {
     context_->verdict.Broken("acknowledged-cancel", "run ", attempt.ref.run, " begins attempt ",
                              attempt.ref.number, " after its cancel");
+  }
+  if (fresh && held_.count(attempt.ref.run) > 0) {
+    context_->verdict.Broken("held-waits", "run ", attempt.ref.run, " begins attempt ",
+                             attempt.ref.number, " while it is held");
   }
   census_->blame().CheckVerdict(attempt);
   if (attempt.state == co::AttemptState::kEnded) CheckCause(attempt);

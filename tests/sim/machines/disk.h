@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,12 +43,16 @@ class Disk {
 
   // A cancel was acknowledged: no further attempt of the run may begin.
   void PromiseCancelled(RunId run);
+  // A hold was acknowledged: no attempt of the run may begin until somebody asks for its release.
+  void PromiseHeld(RunId run) { held_.insert(run); }
+  void ReleaseAsked(RunId run) { held_.erase(run); }
   // Whether the run had failed, was refused or was out of time before the cancel.
   bool HadFailedBefore(RunId run) const;
   struct Cancelled {
     int32_t attempts = 0;
     absl::Time at;
   };
+  std::set<RunId> held_;
   const std::map<RunId, Cancelled>& cancelled() const { return cancelled_; }
 
  private:

@@ -152,17 +152,24 @@ void Clients::Hold() {
   std::advance(it, context_->random.Below(static_cast<int>(acknowledged_.size())));
   const RunId run = it->first;
   const bool hold = context_->random.Chance(0.5);
+  // Of two that are asked at once nobody knows which one counts.
+  if (!holding_.insert(run).second) return;
+  if (!hold) disk_->ReleaseAsked(run);
   AskCluster(
-      [run, hold](co::Cluster* cluster, Now now, co::Effects* effects) {
+      [this, run, hold](co::Cluster* cluster, Now now, co::Effects* effects) {
+        if (hold && context_->Bugged(Bug::kSwallowHold, 0.3)) return absl::OkStatus();
         return cluster->ChangeRun(now, run, {.by = "user", .hold = hold}, effects);
       },
       [this, run, hold](const absl::Status& status) {
+        holding_.erase(run);
+        if (hold && status.ok() && !context_->healing) disk_->PromiseHeld(run);
         context_->trace.Note("client: ", hold ? "hold " : "release ", run, ": ", status.ToString());
       });
 }
 
 void Clients::ReleaseEverything() {
   for (const auto& [run, request] : acknowledged_) {
+    disk_->ReleaseAsked(run);
     AskCluster(
         [run = run](co::Cluster* cluster, Now now, co::Effects* effects) {
           return cluster->ChangeRun(now, run, {.by = "user", .hold = false}, effects);

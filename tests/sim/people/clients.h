@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "tests/sim/machines/coordinator.h"
@@ -58,6 +59,7 @@ class Clients {
   int open_ = 0;
   int requests_ = 0;
   std::map<RunId, coordinator::RunRequest> acknowledged_;
+  std::set<RunId> holding_;  // a question whether it is held is open
   struct Touch {
     int open = 0;  // questions without an answer
     MonoTime last{};
