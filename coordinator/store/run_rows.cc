@@ -65,7 +65,7 @@ constexpr Table kRuns = {
     "priority, "
     "ranks_per_node, gpus_per_node, node_list, exclude, after_run, time_limit, max_restarts, "
     "mode, store_host, stop_grace, retry_exits, grow, retry_at, leave_asleep, "
-    "refused_by"};
+    "refused_by, hold"};
 static_assert(std::string_view(kRuns.columns).starts_with(kListedRuns.columns));
 
 absl::string_view ExperimentOf(const RunRecord& run) {
@@ -107,7 +107,8 @@ void Bind(const RunRecord& run, Statement& to) {
       .Text(ToWord(request.grow))
       .Time(run.retry_at)
       .Text(ToJson(run.leave_asleep))
-      .Text(ToJson(run.refused_by));
+      .Text(ToJson(run.refused_by))
+      .Int(request.hold);
 }
 
 RunRecord ReadListedRun(Row& row) {
@@ -153,6 +154,7 @@ RunRecord ReadRun(Row& row) {
   run.retry_at = row.Time(absl::InfinitePast());
   run.leave_asleep = ReadTexts(row);
   run.refused_by = ReadTexts(row);
+  request.hold = row.Bool();
   return run;
 }
 

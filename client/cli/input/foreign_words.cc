@@ -111,7 +111,7 @@ constexpr Word kRunOptions[] = {
     {"--pty", kNoTerminal},
     {"-l", "--label labels each line with its rank."},
     {"--wrap", "The command stands behind '--', as it is typed in a shell: bash -c '...'."},
-    {"--hold", "A run cannot be held. --after RUN waits for another run's success."},
+    {"-H", "--hold keeps a run from starting before 'hpcctl release'."},
     {"--begin", "A run cannot wait for a time. --after RUN waits for another run's success."},
     {"--mail-type", kNoMail},
     {"--mail-user", kNoMail},

@@ -107,6 +107,11 @@ absl::Status SetEnvAll(absl::string_view, absl::string_view, RunOptions* run) {
   return absl::OkStatus();
 }
 
+absl::Status SetHold(absl::string_view, absl::string_view, RunOptions* run) {
+  run->spec.set_hold(true);
+  return absl::OkStatus();
+}
+
 // Returns a setter that keeps the text until the caller is known.
 auto AddTo(std::vector<std::string> RunOptions::*member) {
   return [member](absl::string_view, absl::string_view value, RunOptions* run) {
@@ -186,6 +191,7 @@ std::vector<RunOption> Scheduling() {
        Of(&Spec::priority, &Spec::set_priority), -1000, 1000},
       {"--after", "RUN", Form::kNumber, "start only after this run's success", "After run",
        Of(&Spec::after_run, &Spec::set_after_run), 1, std::numeric_limits<int64_t>::max()},
+      Own("--hold", "hold", "", Form::kFlag, "do not start it before 'hpcctl release'", SetHold),
       {"--time-limit", "2h", Form::kSpan,
        "end it so long after its start (90s, 30m, 2h, 1:30:00; a number is seconds); each attempt "
        "has all of it",

@@ -24,7 +24,7 @@ TEST(SubmitLineTest, EveryFieldIsRead) {
     "store": "worker",
     "legacy_local_rank": "dash", "name": "n", "experiment": "e",
     "params": {"lr": 0.5, "deep": true, "note": "a b"}, "tags": ["t"], "env": {"A": "1"},
-    "env_all": true, "priority": -3, "after": 9000000000, "time_limit": "2h", "stop_grace": 5,
+    "env_all": true, "hold": true, "priority": -3, "after": 9000000000, "time_limit": "2h", "stop_grace": 5,
     "max_restarts": 1, "retry_exits": [75, 76], "workdir": "/srv"})");
   ASSERT_OK(run);
   EXPECT_THAT(run->command, ElementsAre("python", "train.py"));
@@ -48,6 +48,7 @@ TEST(SubmitLineTest, EveryFieldIsRead) {
   EXPECT_THAT(run->spec.tags(), ElementsAre("t"));
   EXPECT_THAT(run->env, ElementsAre("A=1"));
   EXPECT_TRUE(run->env_all);
+  EXPECT_TRUE(run->spec.hold());
   EXPECT_EQ(run->spec.priority(), -3);
   EXPECT_EQ(run->spec.after_run(), 9'000'000'000);
   EXPECT_EQ(run->spec.time_limit_ms(), 7'200'000);

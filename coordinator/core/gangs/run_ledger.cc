@@ -58,6 +58,7 @@ RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
   record.id = state_->runs.NextId();
   record.request = request;
   record.reason = "submitted";
+  if (request.hold) record.on_hold = HeldBy(request.user);
   record.submitted_at = turn.wall();
   Run* run = state_->runs.Add(std::move(record));
   const RunId id = run->id();
@@ -65,6 +66,7 @@ RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
   turn.Event(event::kRunQueued, About(id),
              absl::StrCat(request.user.empty() ? "asks for " : request.user + " asks for ",
                           RequestWords(request)));
+  if (request.hold) turn.Event(event::kRunHeld, About(id), run->record.on_hold);
   Line(turn, run);
   return id;
 }

@@ -30,6 +30,19 @@ TEST(HoldTest, AHeldRunDoesNotStart) {
                                           Contains(HasSubstr("run.released released by anna"))));
 }
 
+TEST(HoldTest, ARunMayBeHeldFromTheBeginning) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  RunRequest request = Nodes(1);
+  request.hold = true;
+  request.user = "bert";
+  const RunId run = c.Submit(request);
+  EXPECT_EQ(c.state(run), RunState::kQueued);
+  EXPECT_THAT(c.Wait(run), HasSubstr("held by bert"));
+  ASSERT_OK(c.Release(run));
+  EXPECT_EQ(c.state(run), RunState::kStarting);
+}
+
 TEST(HoldTest, TheRunsBehindItDoNotWaitForIt) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});

@@ -56,6 +56,7 @@ struct RunRequest {
 
   int32_t priority = 0;                                  // larger first
   RunId after = 0;                                       // start only after this run's success
+  bool hold = false;                                     // it is held from the beginning
   absl::Duration time_limit = absl::InfiniteDuration();  // of one attempt, once all ranks run
   int32_t max_restarts = 0;                              // budget for the program's own failures
   std::vector<int32_t> retry_exits;  // codes that ask for a restart, which costs nothing

@@ -257,6 +257,7 @@ RunRequest ToRunRequest(const v1::RunSpec& spec) {
   out.exclude = FromProto(spec.exclude());
   out.priority = spec.priority();
   out.after = spec.after_run();
+  out.hold = spec.hold();
   if (spec.time_limit_ms() > 0) out.time_limit = FromMillis(spec.time_limit_ms());
   out.max_restarts = spec.max_restarts();
   out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
@@ -303,6 +304,7 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   out.set_stop_signal(static_cast<v1::StopSignal>(program.stop_signal));
   out.set_priority(request.priority);
   out.set_after_run(request.after);
+  out.set_hold(request.hold);
   if (request.time_limit != absl::InfiniteDuration()) {
     out.set_time_limit_ms(absl::ToInt64Milliseconds(request.time_limit));
   }

@@ -65,6 +65,7 @@ inline RunRecord FullRun(RunId id) {
                  .exclude = {"pc3"},
                  .priority = -7,
                  .after = 0,
+                 .hold = true,
                  .time_limit = absl::Hours(2),
                  .max_restarts = 5,
                  .retry_exits = {75, 137},
