@@ -64,20 +64,23 @@ TEST_F(SharedMemoryTest, OfAnotherAccountAndOfAnotherNameNothingIsTouched) {
 
 TEST_F(SharedMemoryTest, WhileAProcessOfTheAccountLivesAllOfItStays) {
   Make("psm_00000001", kAccount);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    if (setuid(kAccount) == 0) pause();
+    const bool changed = setuid(kAccount) == 0;
+    (void)!write(ready[1], "x", 1);
+    if (changed) pause();
     _exit(1);
   }
-  int files = -1;
-  for (int i = 0; i < 1000 && files != 0; ++i) {  // until it has its account
-    files = RemoveSharedMemory(dir_, kAccount).files;
-    if (files != 0) Make("psm_00000001", kAccount);
-  }
-  EXPECT_THAT(Left(), UnorderedElementsAre("psm_00000001"));
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_EQ(RemoveSharedMemory(dir_, kAccount).files, 0);
+  EXPECT_THAT(Left(), UnorderedElementsAre("psm_00000001"));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
   EXPECT_EQ(RemoveSharedMemory(dir_, kAccount).files, 1);
 }
 
