@@ -330,6 +330,10 @@ std::string JoinSome(std::vector<std::string> words, size_t most) {
   return JoinWords(words);
 }
 
+std::string DoneBy(absl::string_view deed, absl::string_view who) {
+  return who.empty() ? std::string(deed) : absl::StrCat(deed, " by ", who);
+}
+
 std::string Count(int64_t n, absl::string_view singular) {
   return absl::StrCat(n, " ", singular, n == 1 ? "" : "s");
 }

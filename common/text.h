@@ -58,6 +58,9 @@ std::string JoinWords(const std::vector<std::string>& words);
 // Returns the first `most` words and how many more there are: "pc1, pc2 and 7 more".
 std::string JoinSome(std::vector<std::string> words, size_t most);
 
+// Returns "held by anna", or "held" if nobody is known.
+std::string DoneBy(absl::string_view deed, absl::string_view who);
+
 // Returns "1 node" or "3 nodes".
 std::string Count(int64_t n, absl::string_view singular);
 

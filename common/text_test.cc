@@ -143,6 +143,8 @@ TEST(WordsTest, ReadAsASentence) {
   EXPECT_EQ(JoinWords({"pc1", "pc2", "pc3"}), "pc1, pc2 and pc3");
   EXPECT_EQ(JoinSome({"pc1", "pc2", "pc3"}, 3), "pc1, pc2 and pc3");
   EXPECT_EQ(JoinSome({"pc1", "pc2", "pc3"}, 2), "pc1, pc2 and 1 more");
+  EXPECT_EQ(DoneBy("held", "anna"), "held by anna");
+  EXPECT_EQ(DoneBy("held", ""), "held");
   EXPECT_EQ(Count(1, "node"), "1 node");
   EXPECT_EQ(Count(3, "node"), "3 nodes");
 }

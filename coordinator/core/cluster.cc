@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 #include "coordinator/core/cluster_impl.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/policy/node_words.h"
@@ -45,8 +46,7 @@ absl::Status Cluster::Cancel(Now now, RunId id, const Cancellation& cancellation
   HPC_ASSIGN_OR_RETURN(Run* const run, impl_->FindRun(id));
   if (run->record.cancel_requested) return absl::OkStatus();
   run->record.cancel_requested = true;
-  const std::string& who = cancellation.by;
-  run->cancel_reason = who.empty() ? "cancelled" : absl::StrCat("cancelled by ", who);
+  run->cancel_reason = DoneBy("cancelled", cancellation.by);
   if (run->attempt == nullptr) {
     impl_->ledger.End(turn, run, RunState::kCancelled, run->cancel_reason, kExitCancelled);
     return absl::OkStatus();

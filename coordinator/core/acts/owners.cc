@@ -13,8 +13,7 @@ constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr char kOwnerThere[] = "its owner, on the PC itself";
 
 std::string ReclaimWords(const ReclaimRequest& request) {
-  std::string words = "reclaimed";
-  absl::StrAppend(&words, " by ", request.who.empty() ? "its owner" : request.who);
+  std::string words = DoneBy("reclaimed", request.who.empty() ? "its owner" : request.who);
   if (!request.reason.empty()) absl::StrAppend(&words, ": ", request.reason);
   if (request.duration.has_value()) {
     absl::StrAppend(&words, ", for ", HumanDuration(*request.duration));
@@ -83,8 +82,7 @@ void Owners::Lend(Turn& turn, Node* node, const std::string& who, bool by_node) 
   node->returning = false;
   node->CameBack(turn.mono());
   turn.Save(record);
-  turn.Event(event::kNodeLent, About(node->name()),
-             who.empty() ? "lent" : absl::StrCat("lent by ", who));
+  turn.Event(event::kNodeLent, About(node->name()), DoneBy("lent", who));
   state_->timers.Stop(Alarm::kLend, node->number);
   state_->capacity_changed = true;
   if (!by_node) TellNode(turn, *node);

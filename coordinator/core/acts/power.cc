@@ -22,8 +22,6 @@ constexpr absl::Duration kDrainGrace = absl::Seconds(30);
 // within 5 s.
 constexpr absl::Duration kGoes = absl::Seconds(10);
 
-std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
-
 }  // namespace
 
 void PowerControl::Set(Turn& turn, Node* node, Power power, std::string reason) {
@@ -61,7 +59,7 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
                      " (asked when its worker started). hpc-worker --power-command gives it "
                      "another way to sleep"));
   }
-  const std::string why = absl::StrCat("asked to sleep", By(who));
+  const std::string why = DoneBy("asked to sleep", who);
   Set(turn, node, Power::kDraining, why);
   std::string text = why;
   if (!node->holdings.empty()) {
@@ -92,7 +90,7 @@ void PowerControl::DevicesReturned(Turn& turn, Node* node) {
 }
 
 absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) {
-  const std::string why = absl::StrCat("asked to wake", By(who));
+  const std::string why = DoneBy("asked to wake", who);
   if (node->ShutOut()) {
     return absl::FailedPreconditionError(absl::StrCat(
         node->name(), " is shut out, its certificate was ", node->record.revoked,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 
 namespace hpc::coordinator {
 
@@ -40,8 +41,7 @@ absl::Status Removal::Forget(Turn& turn, Node* node, const std::string& who) {
   NodeRecord gone = node->record;
   gone.forgotten = true;
   turn.Save(gone);
-  turn.Event(event::kNodeForgotten, About(node->name()),
-             who.empty() ? "forgotten" : absl::StrCat("forgotten by ", who));
+  turn.Event(event::kNodeForgotten, About(node->name()), DoneBy("forgotten", who));
   state_->timers.StopAllOfNode(node->number);
   auto& returned = state_->devices_returned;
   returned.erase(std::remove(returned.begin(), returned.end(), node), returned.end());

@@ -24,8 +24,6 @@ const char* EventOf(RunState state) {
   }
 }
 
-std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
-
 std::string NeverSucceeds(RunId after, const std::string& how) {
   return absl::StrCat("run ", after, ", whose success it waits for, ", how);
 }
@@ -103,7 +101,7 @@ void RunLedger::Change(Turn& turn, Run* run, const RunRequest& to, const RunChan
     if (queued) Enqueue(run);
     state_->capacity_changed = true;
     turn.Save(run->record);
-    turn.Event(event::kRunChanged, About(run->id()), absl::StrCat(words, By(change.by)));
+    turn.Event(event::kRunChanged, About(run->id()), DoneBy(words, change.by));
   }
   if (!change.hold || *change.hold != run->record.on_hold.empty()) return;
   *change.hold ? Hold(turn, run, change.by) : Release(turn, run, change.by);
@@ -121,7 +119,7 @@ void RunLedger::Hold(Turn& turn, Run* run, const std::string& by) {
 void RunLedger::Release(Turn& turn, Run* run, const std::string& by) {
   run->record.on_hold.clear();
   turn.Save(run->record);
-  turn.Event(event::kRunReleased, About(run->id()), absl::StrCat("released", By(by)));
+  turn.Event(event::kRunReleased, About(run->id()), DoneBy("released", by));
   // What else it waits for queues it in its time.
   const bool waits_for_run =
       run->record.attempts == 0 && state_->runs.Find(run->request().after) != nullptr;

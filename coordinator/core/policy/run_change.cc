@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/text.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -46,9 +47,9 @@ bool ChangesNodes(const RunRequest& before, const RunRequest& after) {
          before.node_list != after.node_list || before.exclude != after.exclude;
 }
 
-std::string HeldBy(const std::string& who) {
-  return who.empty() ? "held" : absl::StrCat("held by ", who);
-}
+std::string HeldBy(const std::string& who) { return DoneBy("held", who); }
+
+bool IsHeldBy(const RunRecord& run, const std::string& who) { return run.on_hold == HeldBy(who); }
 
 std::string ChangeWords(const RunRequest& before, const RunRequest& after) {
   const auto was = OptionsOf(before), is = OptionsOf(after);

@@ -16,6 +16,7 @@ bool ChangesNodes(const RunRequest& before, const RunRequest& after);
 
 // What a run that `who` holds says of that: "held by anna"; "held" if nobody is known.
 std::string HeldBy(const std::string& who);
+bool IsHeldBy(const RunRecord& run, const std::string& who);
 
 // In words, what is different: "--priority 0 -> 5, -N 2 -> 1:4". "": nothing is.
 std::string ChangeWords(const RunRequest& before, const RunRequest& after);
