@@ -38,10 +38,8 @@ void TakeKept(State& state, ClusterView* view) {
         // What it still holds itself is taken already.
         const bool held = run.attempt != nullptr && list == &run.goes_on_with &&
                           !run.attempt->FindMember(kept.node)->placement.returned;
-        const auto at = std::find_if(view->nodes.begin(), view->nodes.end(),
-                                     [&](const Node* node) { return node->name() == kept.node; });
-        if (held || at == view->nodes.end()) continue;
-        Take(&view->input.nodes[static_cast<size_t>(at - view->nodes.begin())], kept.devices);
+        const std::optional<size_t> node = view->Find(kept.node);
+        if (!held && node) Take(&view->input.nodes[*node], kept.devices);
       }
     }
   }
@@ -90,6 +88,13 @@ ClusterView View(State& state, Now now, const Node* asleep) {
 }
 
 }  // namespace
+
+std::optional<size_t> ClusterView::Find(absl::string_view name) const {
+  const auto at = std::find_if(nodes.begin(), nodes.end(),
+                               [&](const Node* node) { return node->name() == name; });
+  if (at == nodes.end()) return std::nullopt;
+  return static_cast<size_t>(at - nodes.begin());
+}
 
 ClusterView ViewOf(State& state, Now now) { return View(state, now, nullptr); }
 

@@ -2,8 +2,11 @@
 #ifndef HPC_COORDINATOR_CORE_ACTS_CLUSTER_VIEW_H_
 #define HPC_COORDINATOR_CORE_ACTS_CLUSTER_VIEW_H_
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "common/clock.h"
 #include "coordinator/core/policy/placement.h"
 #include "coordinator/core/state/state.h"
@@ -13,6 +16,9 @@ namespace hpc::coordinator {
 struct ClusterView {
   PlacementInput input;
   std::vector<Node*> nodes;  // index as in the input
+
+  // The index of a node; nullopt: it is unknown or shut out.
+  std::optional<size_t> Find(absl::string_view name) const;
 };
 
 ClusterView ViewOf(State& state, Now now);

@@ -1,6 +1,7 @@
 #include "coordinator/core/acts/giver.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -19,15 +20,11 @@ bool IsElastic(const Run& run) {
          static_cast<int32_t>(run.attempt->members.size()) > run.request().min_nodes;
 }
 
-ElasticGang GangOf(const Run& run, const std::vector<Node*>& nodes) {
+ElasticGang GangOf(const Run& run, const ClusterView& view) {
   ElasticGang gang{.run = run.id(), .min_nodes = run.request().min_nodes};
   for (const Member& m : run.attempt->members) {
-    const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const Node* node) {
-      return node->name() == m.placement.node;
-    });
-    if (at == nodes.end()) continue;  // it is shut out
-    gang.shares.push_back(
-        {static_cast<size_t>(at - nodes.begin()), m.placement.devices, m.placement.ranks});
+    const std::optional<size_t> node = view.Find(m.placement.node);
+    if (node) gang.shares.push_back({*node, m.placement.devices, m.placement.ranks});
   }
   return gang;
 }
@@ -78,7 +75,7 @@ std::vector<Run*> Giver::Plan(Turn& turn, const std::vector<Run*>& gangs) {
     std::vector<ElasticGang> lower;
     for (const Run* gang : gangs) {
       if (gang->request().priority < waiting->request().priority) {
-        lower.push_back(GangOf(*gang, view.nodes));
+        lower.push_back(GangOf(*gang, view));
       }
     }
     const std::vector<Gift> gifts =

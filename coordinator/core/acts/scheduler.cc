@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -12,18 +13,6 @@
 #include "coordinator/core/state/lease.h"
 
 namespace hpc::coordinator {
-namespace {
-
-// Whether a node that is awake has these devices to give; none means a seat.
-bool AreFree(const NodeSpace& space, const std::vector<int32_t>& devices) {
-  if (!space.usable || !space.awake) return false;
-  const auto& free = space.gpus > 0 ? space.free_gpus : space.free_slots;
-  return devices.empty() ? space.free_seats > 0
-                         : std::includes(free.begin(), free.end(), devices.begin(), devices.end());
-}
-
-}  // namespace
-
 std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   std::vector<Run*> fresh;
   for (RunId id : state_->newly_queued) {
@@ -150,11 +139,9 @@ void Scheduler::StartOnKept(Turn& turn, Now now) {
     const ClusterView view = ViewOf(*state_, now);
     Placed placed{id, {{}, "goes on with the nodes that it has kept"}};
     for (const Run::Kept& share : kept) {
-      const auto at = std::find_if(view.nodes.begin(), view.nodes.end(),
-                                   [&](const Node* node) { return node->name() == share.node; });
-      const size_t i = at - view.nodes.begin();
-      if (at == view.nodes.end() || !AreFree(view.input.nodes[i], share.devices)) break;
-      placed.fit.shares.push_back({i, share.devices, share.ranks});
+      const std::optional<size_t> node = view.Find(share.node);
+      if (!node || !IsFree(view.input.nodes[*node], share.devices)) break;
+      placed.fit.shares.push_back({*node, share.devices, share.ranks});
     }
     // If one of them was lost meanwhile, it is placed like any other run.
     if (placed.fit.shares.size() == kept.size()) Start(turn, run, placed, view.nodes);

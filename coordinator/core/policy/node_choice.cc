@@ -202,6 +202,13 @@ void GiveBack(NodeSpace* space, const std::vector<int32_t>& devices) {
   }
 }
 
+bool IsFree(const NodeSpace& space, const std::vector<int32_t>& devices) {
+  if (!space.usable || !space.awake) return false;
+  if (devices.empty()) return space.free_seats > 0;
+  const auto& free = space.gpus > 0 ? space.free_gpus : space.free_slots;
+  return std::includes(free.begin(), free.end(), devices.begin(), devices.end());
+}
+
 bool AnythingFree(const NodeSpace& space) {
   return space.usable &&
          (!space.free_gpus.empty() || !space.free_slots.empty() || space.free_seats > 0);

@@ -30,9 +30,12 @@ struct NodeSpace {
 
 // The space of a node on which nothing runs.
 NodeSpace EmptySpace(const std::string& name, const protocol::Inventory& inventory);
-// Takes what an attempt holds out of the space. A holding without devices is a seat.
+// Takes what an attempt holds out of the space, and puts it back. A holding without devices is a
+// seat.
 void Take(NodeSpace* space, const std::vector<int32_t>& devices);
 void GiveBack(NodeSpace* space, const std::vector<int32_t>& devices);
+// Whether the node is awake and has all of this to give at once.
+bool IsFree(const NodeSpace& space, const std::vector<int32_t>& devices);
 // Whether any run at all could be put there.
 bool AnythingFree(const NodeSpace& space);
 
