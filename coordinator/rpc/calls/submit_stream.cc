@@ -1,31 +1,24 @@
 #include "coordinator/rpc/calls/submit_stream.h"
 
 #include "coordinator/rpc/calls/status.h"
-#include "coordinator/rpc/convert/convert_spec.h"
 #include "coordinator/rpc/convert/limits.h"
+#include "coordinator/rpc/handlers/submission.h"
 #include "hpc/v1/runs.pb.h"
 
 namespace hpc::coordinator {
 
 void SubmitStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) {
   v1::SubmitRequest request;
-  absl::Status status = Parse(bytes, &request);
-  if (status.ok()) status = CheckSubmit(request);
-  if (status.ok()) {
-    status = CheckPriority(caller.standing, request.spec().priority(),
-                           engine_->cluster().options().user_priority);
-  }
+  const absl::Status parsed = Parse(bytes, &request);
   ++awaited_;
   const auto answer = [this, alive = alive_](const absl::StatusOr<RunId>& run) {
     if (*alive) Answer(run);
   };
-  if (status.ok()) {
-    RunRequest run = ToRunRequest(request.spec());
-    run.user = caller.user;
-    engine_->Submit(run, ToRunProgram(request), answer);
+  if (parsed.ok()) {
+    SubmitRun(engine_, caller, request, answer);
   } else {
     // The error goes through the engine, so that answers keep the order of the requests.
-    engine_->AfterCommit([answer, status] { answer(status); });
+    engine_->AfterCommit([answer, parsed] { answer(parsed); });
   }
   ReadOn();
 }

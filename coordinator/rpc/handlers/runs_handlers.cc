@@ -15,6 +15,7 @@
 #include "coordinator/rpc/convert/convert_run.h"
 #include "coordinator/rpc/convert/convert_spec.h"
 #include "coordinator/rpc/convert/message_check.h"
+#include "coordinator/rpc/handlers/submission.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -36,7 +37,7 @@ absl::Status CheckIsTheirs(const Caller& caller, const RunRecord& run) {
 absl::Status CheckMayRelease(const Caller& caller, const RunRecord& run,
                              const v1::ChangeRequest& request) {
   const bool releases = request.has_hold() && !request.hold() && !run.on_hold.empty();
-  if (!releases || !caller.own_only || run.on_hold == HeldBy(WhoIs(caller))) {
+  if (!releases || !caller.own_only || IsHeldBy(run, WhoIs(caller))) {
     return absl::OkStatus();
   }
   return absl::PermissionDeniedError(
@@ -64,15 +65,7 @@ absl::StatusOr<v1::ListExperimentsResponse> ReadExperiments(StoreReader& reader)
 
 void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request,
                           Reply<v1::SubmitResponse> reply) {
-  absl::Status status = CheckSubmit(request);
-  if (status.ok()) {
-    status = CheckPriority(caller.standing, request.spec().priority(),
-                           engine_->cluster().options().user_priority);
-  }
-  if (!status.ok()) return reply(status);
-  RunRequest run = ToRunRequest(request.spec());
-  run.user = caller.user;
-  engine_->Submit(run, ToRunProgram(request), [reply](const absl::StatusOr<RunId>& id) {
+  SubmitRun(engine_, caller, request, [reply](const absl::StatusOr<RunId>& id) {
     if (!id.ok()) return reply(id.status());
     v1::SubmitResponse response;
     response.set_run(*id);
