@@ -215,6 +215,13 @@ class GangGoesDownTest : public GangOfTwo {
     hello.boot_id = "boot-2";
     return hello;
   }
+  void CostsNothingIfPc2GoesDownAfter(absl::Duration silence) {
+    c.Pass(silence);
+    ASSERT_OK(c.Leaving("pc2", "shutdown"));
+    c.Pass(absl::Seconds(1));
+    EXPECT_EQ(c.record(run).failures, 0);
+    EXPECT_FALSE(IsTerminal(c.state(run)));
+  }
 };
 
 TEST_F(GangGoesDownTest, SigtermOfAPcThatGoesDownIsNoFailure) {
@@ -334,11 +341,7 @@ TEST_F(GangGoesDownTest, ARankThatAnsweredWithSuccessDatesTheGoingDown) {
   EXPECT_EQ(c.Wait(run),
             "judging: waits a moment for what pc2 may say: rank 0 on pc1 exited with code 1: "
             "ValueError: bad shape");
-  c.Pass(absl::Milliseconds(350));
-  ASSERT_OK(c.Leaving("pc2", "shutdown"));
-  c.Pass(absl::Seconds(1));
-  EXPECT_EQ(c.record(run).failures, 0);
-  EXPECT_FALSE(IsTerminal(c.state(run)));
+  CostsNothingIfPc2GoesDownAfter(absl::Milliseconds(350));
 }
 
 // The rank of pc2 was on its way out with 0, and had no handler any more, when the stop came that
@@ -349,11 +352,7 @@ TEST_F(GangGoesDownTest, ARankThatTheStopEndedOnItsWayOutDatesTheGoingDown) {
   ASSERT_OK(c.Exit(run, 1, {.signal = 15, .after_stop = true, .catches_sigterm = true}));
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kStopping);
-  c.Pass(absl::Milliseconds(300));
-  ASSERT_OK(c.Leaving("pc2", "shutdown"));
-  c.Pass(absl::Seconds(1));
-  EXPECT_EQ(c.record(run).failures, 0);
-  EXPECT_FALSE(IsTerminal(c.state(run)));
+  CostsNothingIfPc2GoesDownAfter(absl::Milliseconds(300));
 }
 
 // The same, but it still exited 0.
@@ -363,10 +362,7 @@ TEST_F(GangGoesDownTest, ARankThatExits0JustAfterAFailureWithoutWordsDatesTheGoi
   ASSERT_OK(c.Exit(run, 1, {.exit_code = 0, .after_stop = true, .catches_sigterm = true}));
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kStopping);
-  c.Pass(absl::Milliseconds(300));
-  ASSERT_OK(c.Leaving("pc2", "shutdown"));
-  c.Pass(absl::Seconds(1));
-  EXPECT_EQ(c.record(run).failures, 0);
+  CostsNothingIfPc2GoesDownAfter(absl::Milliseconds(300));
 }
 
 TEST_F(GangGoesDownTest, AfterAFailureInOwnWordsAnAnswerToTheStopIsNoMore) {
@@ -390,11 +386,7 @@ TEST_F(GangGoesDownTest, ARankThatAnsweredWithACodeDatesTheGoingDown) {
   ASSERT_OK(c.Exit(run, 1, Answered(4)));
   ASSERT_OK(c.Exit(run, 0, ValueError()));
   c.AllReturned(run);
-  c.Pass(absl::Milliseconds(400));
-  ASSERT_OK(c.Leaving("pc2", "shutdown"));
-  c.Pass(absl::Seconds(1));
-  EXPECT_EQ(c.record(run).failures, 0);
-  EXPECT_FALSE(IsTerminal(c.state(run)));
+  CostsNothingIfPc2GoesDownAfter(absl::Milliseconds(400));
 }
 
 TEST_F(GangGoesDownTest, ARankThatTheStopEndedAndThatCatchesNoSigtermSaysNothing) {
@@ -414,11 +406,7 @@ TEST_F(GangGoesDownTest, ARankThatSigtermEndedDatesTheGoingDownForFailuresThatMa
   ASSERT_OK(c.Exit(run, 1, Terminated()));
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kStopping);
-  c.Pass(absl::Milliseconds(100));
-  ASSERT_OK(c.Leaving("pc2", "shutdown"));
-  c.Pass(absl::Seconds(1));
-  EXPECT_EQ(c.record(run).failures, 0);
-  EXPECT_FALSE(IsTerminal(c.state(run)));
+  CostsNothingIfPc2GoesDownAfter(absl::Milliseconds(100));
 }
 
 TEST_F(GangGoesDownTest, ARankThatEndsWellAndWhosePcStaysExcusesNothing) {
