@@ -28,7 +28,7 @@ struct Pattern {
   size_t length;
   bool (*is_of_kind)(char);
 };
-// Of multiprocessing's shared memory and semaphores, and of NCCL.
+// These are the shared memory and the semaphores of multiprocessing, and the memory of NCCL.
 constexpr Pattern kPatterns[] = {
     {"psm_", 8, IsHex}, {"sem.mp-", 8, IsWordChar}, {"nccl-", 6, IsWordChar}};
 

@@ -63,7 +63,8 @@ std::string Overview(const std::vector<v1::Node>& nodes, std::vector<v1::Run> ru
         .Text(Word(run.state()), ColourOf(run.state()))
         .Text(run.name())
         .Text(run.user())
-        .Items(run.state() == v1::RUN_STATE_QUEUED ? v1::Run().nodes() : run.nodes())
+        .Items(run.state() == v1::RUN_STATE_QUEUED ? v1::Run::default_instance().nodes()
+                                                   : run.nodes())
         .Span(HasRunTime(run.state()) ? run.started_at_us() : 0, run.ended_at_us())
         .Text(run.reason())
         .EndRow();

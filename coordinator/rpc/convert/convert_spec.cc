@@ -36,7 +36,8 @@ absl::Status CheckRunName(const std::string& name) {
   if (!number && name != "last") return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the name '", name, "' could not be found again: ",
-                   number ? "it would be taken for a run's number" : "'last' is your newest run"));
+                   number ? "it would be taken for a run's number" : "'last' is your newest run",
+                   "; choose another one"));
 }
 
 // The file name of the program, or of its script if the program is an interpreter ("python -u

@@ -152,7 +152,7 @@ void Clients::Hold() {
   std::advance(it, context_->random.Below(static_cast<int>(acknowledged_.size())));
   const RunId run = it->first;
   const bool hold = context_->random.Chance(0.5);
-  // Of two that are asked at once nobody knows which one counts.
+  // If two are asked at once, nobody knows which one counts.
   if (!holding_.insert(run).second) return;
   if (!hold) disk_->ReleaseAsked(run);
   AskCluster(

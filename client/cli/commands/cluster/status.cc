@@ -44,12 +44,12 @@ class StatusCommand : public Command {
     record.Integer("last_event", "", status.last_event());
     record.Integer("stale_refused", "", status.stale_refused());
     session->out().Write(record.Finish());
-    return json_ ? kExitOk : Rest(session, client);
+    return json_ ? kExitOk : ShowOverview(session, client);
   }
 
  private:
   // Each PC, and the runs that are not over.
-  static absl::StatusOr<int> Rest(Session* session, Client* client) {
+  static absl::StatusOr<int> ShowOverview(Session* session, Client* client) {
     HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, client->ListNodes());
     std::vector<v1::Run> runs;
     HPC_RETURN_IF_ERROR(

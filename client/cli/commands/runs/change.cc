@@ -44,10 +44,13 @@ class ChangeCommand : public Command {
           "release' keep a run from starting and let it start.");
     }
     if (no_time_limit_ && Typed("time_limit")) {
-      return UsageError("--time-limit and --no-time-limit contradict each other.");
+      return UsageError(
+          "--time-limit and --no-time-limit contradict each other: give one of them.");
     }
     if (any_node_ && (Typed("nodelist") || Typed("exclude"))) {
-      return UsageError("--any-node and --nodelist or --exclude contradict each other.");
+      return UsageError(
+          "--any-node and --nodelist or --exclude contradict each other, since "
+          "--any-node empties both lists: give one of them.");
     }
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     HPC_ASSIGN_OR_RETURN(const std::vector<int64_t> runs, FindRuns(client, named_));
