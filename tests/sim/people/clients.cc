@@ -22,10 +22,10 @@ bool MustAskAgain(const absl::Status& status) {
 void Clients::Begin() {
   Repeat("submit", [this] { Submit(); });
   Repeat("cancel", [this] { Cancel(); });
-  Repeat("reclaim", [this] { OnNode("reclaim"); });
-  Repeat("lend", [this] { OnNode("lend"); });
+  Repeat("reclaim", [this] { OnNode("reclaim", AnyNode()); });
+  Repeat("lend", [this] { OnNode("lend", AnyNode()); });
   Repeat("hold", [this] { Hold(); });
-  Repeat("power", [this] { OnNode(context_->random.Chance(0.5) ? "sleep" : "wake"); });
+  Repeat("power", [this] { Power(AnyNode()); });
 }
 
 void Clients::Repeat(const std::string& rate, std::function<void()> what) {
@@ -182,8 +182,18 @@ std::string Clients::AnyNode() {
   return absl::StrCat("pc", 1 + context_->random.Below(context_->options.nodes));
 }
 
-void Clients::OnNode(const std::string& what) {
-  const std::string node = AnyNode();
+// Where nothing seems to happen, people soon ask for the same PC again: asleep, awake, or theirs.
+void Clients::Power(const std::string& node) {
+  Random& random = context_->random;
+  OnNode(random.Chance(0.5) ? "sleep" : "wake", node);
+  if (!random.Chance(0.5)) return;
+  context_->agenda.After(random.Between({}, absl::Seconds(10)), [this, node] {
+    if (context_->healing) return;
+    context_->random.Chance(0.2) ? OnNode("reclaim", node) : Power(node);
+  });
+}
+
+void Clients::OnNode(const std::string& what, const std::string& node) {
   Random& random = context_->random;
   co::ReclaimRequest request;
   request.grace = absl::Seconds(1 + random.Below(12));

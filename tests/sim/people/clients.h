@@ -49,7 +49,8 @@ class Clients {
   void Submit();
   void Cancel();
   void Hold();
-  void OnNode(const std::string& what);
+  void Power(const std::string& node);
+  void OnNode(const std::string& what, const std::string& node);
   coordinator::RunRequest Draw();
   std::string AnyNode();
 
