@@ -151,11 +151,12 @@ protocol::RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
   return ago;
 }
 
-// The earlier halt counts. For example, that a supervisor was lost may be found only after the
-// owner has come.
+// The halt that may have begun first counts. For example, that a supervisor was lost may be found
+// only after the owner has come.
 void Attempt::TakeHalt(MonoTime now, const protocol::Halt& halt) {
   if (halt.kind == protocol::HaltKind::kNone) return;
-  if (halt_.kind != protocol::HaltKind::kNone && halted_at_ <= now - halt.ago) return;
+  const MonoTime earliest = now - halt.ago - halt.within;
+  if (halt_.kind != protocol::HaltKind::kNone && halted_at_ - halt_.within <= earliest) return;
   halt_ = halt;
   halted_at_ = now - halt.ago;
   ReachBackToSigterm();

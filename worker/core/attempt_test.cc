@@ -255,6 +255,24 @@ TEST(AttemptTest, WhatTheSupervisorDidBeforeAnOrderIsToldAlsoIfTheOrderWasReadFi
             (protocol::Halt{protocol::HaltKind::kCutOff, "fence", absl::Seconds(3)}));
 }
 
+// A worker that stood still for a minute finds two things at once: that it had no contact, and that
+// the supervisor died some time in that minute.
+TEST(AttemptTest, ASupervisorThatMayHaveDiedBeforeOurStopIsTheReason) {
+  const auto reason = [](absl::Duration unseen) {
+    Attempt attempt = RunningAttempt();
+    Effects effects;
+    attempt.StopForOurselves(At(80), absl::Seconds(10),
+                             {protocol::HaltKind::kCutOff, "pc1 had no contact"}, &effects);
+    attempt.OnReturned(At(82),
+                       {protocol::HaltKind::kSupervisorLost, "its supervisor was killed",
+                        absl::Seconds(1), unseen},
+                       &effects);
+    return Said<protocol::AttemptReturned>(effects)[0].halt.reason;
+  };
+  EXPECT_EQ(reason(absl::Seconds(60)), "its supervisor was killed");
+  EXPECT_EQ(reason(absl::Milliseconds(250)), "pc1 had no contact") << "it died after the stop";
+}
+
 TEST(AttemptTest, AHaltOfAPcThatGoesDownReachesBackToTheRanksThatGotSigtermFirst) {
   const auto within = [](protocol::HaltKind kind, int rank_ended_s,
                          const protocol::RankExit& exit) {
