@@ -32,7 +32,9 @@ namespace {
 using nlohmann::json;
 
 constexpr char kRanks[] = "ranks";
+constexpr char kHome[] = "home";                // HomeDir()
 constexpr char kCheckpoints[] = "checkpoints";  // CheckpointDir()
+
 absl::Status GiveTo(const std::string& path, const AccountIds* account) {
   if (account == nullptr || lchown(path.c_str(), account->uid, account->gid) == 0) {
     return absl::OkStatus();
@@ -56,7 +58,7 @@ absl::Status MakeRunDir(const std::string& state_dir, const protocol::Prepare& p
                         const AccountIds* account, SpareFolders* spares) {
   const std::string run_dir = RunDir(state_dir, prepare.ref.run);
   const bool checkpoints = !ChoosesCheckpointDir(prepare);
-  if (spares != nullptr && checkpoints && spares->Take(run_dir, kCheckpoints, account)) {
+  if (spares != nullptr && checkpoints && spares->Take(run_dir, {kCheckpoints}, account)) {
     return absl::OkStatus();
   }
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/runs", account));
@@ -69,16 +71,21 @@ absl::Status MakeRunDir(const std::string& state_dir, const protocol::Prepare& p
   return MakeDirs(CheckpointDir(run_dir), 0700);
 }
 
-// Makes an empty folder that belongs to the account.
+// Makes a folder that belongs to the account. It is empty, but for a home if `home` says so.
 absl::Status MakeRanksDir(const std::string& state_dir, const protocol::Prepare& prepare,
-                          const AccountIds* account, SpareFolders* spares) {
+                          const AccountIds* account, bool home, SpareFolders* spares) {
   const std::string attempt_dir = AttemptDir(state_dir, prepare.ref);
-  if (spares != nullptr && spares->Take(attempt_dir, kRanks, account)) return absl::OkStatus();
+  std::vector<std::string> inner = {kRanks};
+  if (home) inner.push_back(kHome);
+  if (spares != nullptr && spares->Take(attempt_dir, inner, account)) return absl::OkStatus();
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/attempts", account));
   HPC_RETURN_IF_ERROR(MakePassage(attempt_dir, account));
   const std::string ranks = RanksDir(state_dir, prepare.ref);
   HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
-  return GiveTo(ranks, account);
+  HPC_RETURN_IF_ERROR(GiveTo(ranks, account));
+  if (!home) return absl::OkStatus();
+  const FileRights rights(account);
+  return MakeDirs(HomeDir(ranks), 0700);
 }
 
 absl::Status WriteParams(const std::string& path, const protocol::Prepare& prepare,
@@ -108,7 +115,7 @@ absl::Status EndForeignRanks(const std::string& attempt_dir) {
 }
 
 bool KeepAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
-  return spares->Keep(attempt_dir, kRanks, {kRecordName, kJournalName});
+  return spares->Keep(attempt_dir, {kRanks, kHome}, {kRecordName, kJournalName});
 }
 
 // Makes a spare folder of the attempt's. This is done only if the attempt's supervisor came to its
@@ -167,8 +174,8 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name) {
 
 absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares,
-                              const std::vector<RecordLine>& others) {
-  HPC_RETURN_IF_ERROR(MakeRanksDir(state_dir, prepare, account, spares));
+                              const std::vector<RecordLine>& others, bool home) {
+  HPC_RETURN_IF_ERROR(MakeRanksDir(state_dir, prepare, account, home, spares));
   HPC_RETURN_IF_ERROR(MakeRunDir(state_dir, prepare, account, spares));
   const json record = {{"run", prepare.ref.run},
                        {"number", prepare.ref.number},
@@ -249,7 +256,7 @@ absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run, SpareFol
     if (other && other->run == run) return absl::OkStatus();
   }
   const std::string run_dir = RunDir(state_dir, run);
-  if (spares != nullptr && spares->Keep(run_dir, kCheckpoints)) return absl::OkStatus();
+  if (spares != nullptr && spares->Keep(run_dir, {kCheckpoints})) return absl::OkStatus();
   rmdir(CheckpointDir(run_dir).c_str());
   if (rmdir(run_dir.c_str()) == 0 || errno != ENOTEMPTY) return absl::OkStatus();
   // What stays may be all that a run has left, and the run may have been too short for its files to

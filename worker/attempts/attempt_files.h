@@ -55,10 +55,10 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 
 // Makes the folders of the attempt and the run, for use by `account` (nullptr: the worker's own).
 // Writes the attempt's files, with `others` in its record. `spares`: where folders may be taken
-// from; nullptr: none are.
+// from; nullptr: none are. `home`: makes HomeDir(), too.
 absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares = nullptr,
-                              const std::vector<RecordLine>& others = {});
+                              const std::vector<RecordLine>& others = {}, bool home = false);
 // Makes the files durable. An end that the supervisor has synced is then found after a power cut,
 // and so is a checkpoint that the program has synced. This takes a while on some disks.
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

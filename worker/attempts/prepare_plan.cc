@@ -121,7 +121,6 @@ std::vector<std::string> Launcher(const PrepareContext& context, const Account* 
 
 absl::Status FindProgram(const protocol::Prepare& prepare, const LocalFacts& facts,
                          const Account* account, PreparePlan* plan) {
-  const FileRights rights(account == nullptr ? nullptr : &account->ids);
   const std::string name = account == nullptr ? "" : account->name;
   HPC_RETURN_IF_ERROR(CheckWorkdir(facts.node, name, prepare.workdir));
   HPC_ASSIGN_OR_RETURN(
@@ -140,17 +139,21 @@ std::string HomeOf(const protocol::Prepare& prepare, const LocalFacts& facts) {
 }
 
 // Many programs end where they cannot write to HOME. A home of the attempt goes with it.
-void ReplaceBadHome(const protocol::Prepare& prepare, const AccountIds* account,
-                    LocalFacts* facts) {
+void ReplaceBadHome(const protocol::Prepare& prepare, LocalFacts* facts) {
   const std::string home = HomeOf(prepare, *facts);
-  const FileRights rights(account);
   if (!home.empty() && !IsHome(home)) facts->home = HomeDir(facts->attempt_dir);
 }
 
-absl::Status MakeHome(const LocalFacts& facts, const AccountIds* account) {
-  if (facts.home.empty()) return absl::OkStatus();
-  const FileRights rights(account);
-  return MakeDirs(facts.home, 0700);
+// Decides what the ranks run and which home they have. Only what their account may reach counts.
+absl::Status PlanRanks(const protocol::Prepare& prepare, const Account* account, LocalFacts* facts,
+                       PreparePlan* plan) {
+  const FileRights rights(account == nullptr ? nullptr : &account->ids);
+  ReplaceBadHome(prepare, facts);
+  plan->ranks = MakeRankPrograms(prepare, *facts);
+  if (plan->ranks.ranks.empty() || prepare.command.empty()) {
+    return absl::FailedPreconditionError(facts->node + ": there is nothing to run");
+  }
+  return FindProgram(prepare, *facts, account, plan);
 }
 
 // A home that was made for the attempt is empty, so the interpreter answers as if there were none.
@@ -192,20 +195,14 @@ absl::Status Fill(const protocol::Prepare& prepare, const PrepareContext& contex
     facts.account = RankAccount{account->name, account->home, account->shell};
   }
   const AccountIds* ids = plan->account ? &*plan->account : nullptr;
-  ReplaceBadHome(prepare, ids, &facts);
   HPC_RETURN_IF_ERROR(CheckDisk(facts.node, context.state_dir));
-  plan->ranks = MakeRankPrograms(prepare, facts);
-  if (plan->ranks.ranks.empty() || prepare.command.empty()) {
-    return absl::FailedPreconditionError(facts.node + ": there is nothing to run");
-  }
-  HPC_RETURN_IF_ERROR(FindProgram(prepare, facts, account, plan));
+  HPC_RETURN_IF_ERROR(PlanRanks(prepare, account, &facts, plan));
   const RankProgram& first = plan->ranks.ranks.front();
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
   AskPython(prepare, context, account, EnvironmentToAsk(prepare, facts, first.env), plan);
-  absl::Status made =
-      MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(), context.record);
-  if (made.ok()) made = MakeHome(facts, ids);
-  return OfThisNode(facts.node, made);
+  return OfThisNode(facts.node,
+                    MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(),
+                                     context.record, /*home=*/!facts.home.empty()));
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ bool ServesOn(int folder, const std::string& name) {
   return unlinkat(folder, name.c_str(), 0) == 0;
 }
 
+// Whether the folder holds nothing but the folder `inner` and those of `files` that serve on.
 bool HoldsNothingBut(int folder, const std::string& inner, const Names& files) {
   const auto names = NamesIn(folder);
   return names.ok() && std::all_of(names->begin(), names->end(), [&](const std::string& name) {
@@ -84,6 +85,53 @@ bool HoldsNothingBut(int folder, const std::string& inner, const Names& files) {
                   (std::count(files.begin(), files.end(), name) > 0 && ServesOn(folder, name));
          });
 }
+
+// A folder, and inside it those of `inner` that are there, each in the one before.
+class Nest {
+ public:
+  Nest(const std::string& folder, const Names& inner) {
+    folders_.emplace_back(AT_FDCWD, folder);
+    for (const std::string& name : inner) {
+      OpenFolder next(folders_.back().fd(), name);
+      if (!next.ok()) return;
+      folders_.push_back(std::move(next));
+      names_.push_back(name);
+    }
+  }
+
+  // Whether the first of `inner` is there.
+  bool ok() const { return !names_.empty(); }
+  const OpenFolder& outermost() const { return folders_.front(); }
+  const OpenFolder& innermost() const { return folders_.back(); }
+  const Names& names() const { return names_; }
+  // Whether those of `inner` belong to one account, and nobody else is let in.
+  bool LetsNobodyIn() const {
+    const struct stat& owner = folders_[1].info();
+    return outermost().LetsNobodyIn() &&
+           std::all_of(folders_.begin() + 1, folders_.end(), [&](const OpenFolder& folder) {
+             return folder.LetsNobodyIn() && folder.info().st_uid == owner.st_uid &&
+                    folder.info().st_gid == owner.st_gid;
+           });
+  }
+  // Whether nothing else is there, but for `files` in the outermost.
+  bool HoldsNothingBut(const Names& files) const {
+    return hpc::worker::HoldsNothingBut(outermost().fd(), names_[0], files) &&
+           folders_[1].IsStill(outermost().fd(), names_[0]) && HoldsNothingWithin();
+  }
+  // The same for all but the outermost.
+  bool HoldsNothingWithin() const {
+    for (size_t i = 1; i < names_.size(); ++i) {
+      const int folder = folders_[i].fd();
+      if (!hpc::worker::HoldsNothingBut(folder, names_[i], {})) return false;
+      if (!folders_[i + 1].IsStill(folder, names_[i])) return false;
+    }
+    return innermost().IsEmpty();
+  }
+
+ private:
+  std::vector<OpenFolder> folders_;
+  Names names_;  // of all but the outermost
+};
 
 bool MoveTo(const std::string& from, const std::string& to) {
   return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0;
@@ -111,7 +159,8 @@ void SpareFolders::Begin() {
     for (const char* file : {kRecordName, kJournalName}) {
       unlink(absl::StrCat(path, "/", file).c_str());
     }
-    for (const char* inner : {"/ranks", "/checkpoints", ""}) rmdir((path + inner).c_str());
+    for (const char* inner : {"/ranks/home", "/ranks", "/checkpoints", ""})
+      rmdir((path + inner).c_str());
     if (access(path.c_str(), F_OK) != 0) continue;
     LogWarning("a folder that should be empty is not, and stays", {{"folder", path}});
     int64_t number = 0;
@@ -119,24 +168,21 @@ void SpareFolders::Begin() {
   }
 }
 
-bool SpareFolders::Keep(const std::string& folder, const std::string& inner, const Names& files) {
+bool SpareFolders::Keep(const std::string& folder, const Names& inner, const Names& files) {
   const std::lock_guard lock(mutex_);
   Begin();
-  const OpenFolder outer(AT_FDCWD, folder);
-  const OpenFolder within(outer.fd(), inner);
-  if (!outer.ok() || !within.ok() || !outer.LetsNobodyIn() || !within.LetsNobodyIn()) return false;
-  std::vector<int64_t>& spare = spare_[{inner, within.info().st_uid, within.info().st_gid}];
-  if (spare.size() >= kMost) return false;
-  const auto is_free = [&] {
-    return HoldsNothingBut(outer.fd(), inner, files) && within.IsStill(outer.fd(), inner) &&
-           within.IsEmpty();
-  };
-  if (!is_free()) return false;
+  const Nest nest(folder, inner);
+  if (!nest.ok() || !nest.LetsNobodyIn()) return false;
+  const struct stat& info = nest.innermost().info();
+  std::vector<int64_t>& spare = spare_[{nest.names(), info.st_uid, info.st_gid}];
+  if (spare.size() >= kMost || !nest.HoldsNothingBut(files)) return false;
   const int64_t number = next_++;
   if (!MoveTo(folder, PathOf(number))) return false;
   // Nobody can find the folder under its new name. Until it was moved, somebody may have put
   // something there.
-  if (outer.IsOurs() ? !within.IsEmpty() : !is_free()) {
+  const bool is_free =
+      nest.outermost().IsOurs() ? nest.HoldsNothingWithin() : nest.HoldsNothingBut(files);
+  if (!is_free) {
     (void)MoveTo(PathOf(number), folder);
     return false;
   }
@@ -144,8 +190,7 @@ bool SpareFolders::Keep(const std::string& folder, const std::string& inner, con
   return true;
 }
 
-bool SpareFolders::Take(const std::string& folder, const std::string& inner,
-                        const AccountIds* account) {
+bool SpareFolders::Take(const std::string& folder, const Names& inner, const AccountIds* account) {
   const std::lock_guard lock(mutex_);
   Begin();
   const Kind kind{inner, account == nullptr ? geteuid() : account->uid,

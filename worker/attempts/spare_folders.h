@@ -2,8 +2,10 @@
 // name. Where many short runs follow each other, making and deleting folders can be half of what a
 // worker does (docs/PERFORMANCE.md).
 //
-//   <state-dir>/spare/7/     one that was an attempt's, with its empty folder ranks/ and files of
-//                            its own that the next one begins anew
+//   <state-dir>/spare/7/     one that was an attempt's, with its empty folder ranks/, or
+//   ranks/home/
+//                            where its account has no home, and files of its own that the next one
+//                            begins anew
 //   <state-dir>/spare/8/     one that was a run's, with its empty folder checkpoints/
 #ifndef HPC_WORKER_ATTEMPTS_SPARE_FOLDERS_H_
 #define HPC_WORKER_ATTEMPTS_SPARE_FOLDERS_H_
@@ -25,16 +27,20 @@ class SpareFolders {
  public:
   explicit SpareFolders(std::string state_dir);
 
-  // Takes `folder` away as a spare one. It must hold the folder `inner`, which must be empty.
-  // Besides that it may hold only plain files of the worker's own, with names in `files`; long ones
-  // are deleted. Nobody else may have been let into it. Returns false if it was left where it was.
-  bool Keep(const std::string& folder, const std::string& inner,
+  // Takes `folder` away as a spare one. It must hold the first folder of `inner`, which may hold
+  // the second, and so on. The last that is there must be empty, and nothing else may be in any of
+  // them, but for plain files of the worker's own in `folder`, with names in `files`; long ones are
+  // deleted. Nobody else may have been let into any of them. Returns false if it was left where it
+  // was.
+  bool Keep(const std::string& folder, const std::vector<std::string>& inner,
             const std::vector<std::string>& files = {});
 
-  // Puts a spare folder at `folder`. It was kept with such an `inner` of the same account (nullptr:
-  // ours), and its owners and modes are as they were. Its files still hold what an earlier user
-  // wrote. Returns false if there is no such spare, or if something is at `folder` already.
-  bool Take(const std::string& folder, const std::string& inner, const AccountIds* account);
+  // Puts a spare folder at `folder`. It was kept with just these folders `inner` of the same
+  // account (nullptr: ours), and its owners and modes are as they were. Its files still hold what
+  // an earlier user wrote. Returns false if there is no such spare, or if something is at `folder`
+  // already.
+  bool Take(const std::string& folder, const std::vector<std::string>& inner,
+            const AccountIds* account);
 
   // Makes it durable that folders were taken from here, so that a power cut does not bring back
   // their old names.
@@ -49,7 +55,7 @@ class SpareFolders {
   bool begun_ = false;
   int64_t next_ = 0;
   struct Kind {
-    std::string inner;
+    std::vector<std::string> inner;
     uint32_t uid, gid;
     auto operator<=>(const Kind&) const = default;
   };

@@ -43,35 +43,62 @@ class SpareFoldersTest : public ::testing::Test {
 TEST_F(SpareFoldersTest, OneThatIsKeptIsTakenByAnotherName) {
   const std::string folder = Make("a");
   const auto inode = Look(folder).st_ino;
-  ASSERT_TRUE(spares_.Keep(folder, "ranks"));
+  ASSERT_TRUE(spares_.Keep(folder, {"ranks"}));
   EXPECT_FALSE(IsThere("a"));
-  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks", nullptr));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), {"ranks"}, nullptr));
   EXPECT_EQ(Look(dir_.File("b")).st_ino, inode);
   EXPECT_EQ(Look(dir_.File("b")).st_mode & 07777, 0711u);
   EXPECT_TRUE(IsThere("b/ranks"));
-  EXPECT_FALSE(spares_.Take(dir_.File("c"), "ranks", nullptr)) << "there was one";
+  EXPECT_FALSE(spares_.Take(dir_.File("c"), {"ranks"}, nullptr)) << "there was one";
 }
 
 TEST_F(SpareFoldersTest, OneIsTakenOnlyForWhatItWas) {
-  ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
-  EXPECT_FALSE(spares_.Take(dir_.File("b"), "checkpoints", nullptr));
+  ASSERT_TRUE(spares_.Keep(Make("a"), {"ranks"}));
+  EXPECT_FALSE(spares_.Take(dir_.File("b"), {"checkpoints"}, nullptr));
   EXPECT_FALSE(IsThere("b"));
 }
 
+TEST_F(SpareFoldersTest, AFolderInsideTheInnerOneIsKeptWithIt) {
+  const std::string folder = Make("a"), bare = Make("b");
+  ASSERT_OK(MakeDirs(dir_.File("a/ranks/home"), 0700));
+  ASSERT_TRUE(spares_.Keep(folder, {"ranks", "home"}));
+  ASSERT_TRUE(spares_.Keep(bare, {"ranks", "home"}));
+  ASSERT_TRUE(spares_.Take(dir_.File("c"), {"ranks", "home"}, nullptr));
+  EXPECT_TRUE(IsThere("c/ranks/home"));
+  EXPECT_FALSE(spares_.Take(dir_.File("d"), {"ranks", "home"}, nullptr)) << "there was one";
+  ASSERT_TRUE(spares_.Take(dir_.File("d"), {"ranks"}, nullptr));
+  EXPECT_FALSE(IsThere("d/ranks/home"));
+}
+
+TEST_F(SpareFoldersTest, WhatIsNotEmptyInsideTheInnerOneIsLeftAlone) {
+  const std::string beside = Make("a"), within = Make("b"), open = Make("c");
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_OK(MakeDirs(dir_.File(std::string(name) + "/ranks/home"), 0700));
+  }
+  dir_.Append("a/ranks/file", "x");
+  dir_.Append("b/ranks/home/.bashrc", "x");
+  ASSERT_EQ(chmod(dir_.File("c/ranks/home").c_str(), 0755), 0);
+  for (const std::string& folder : {beside, within, open}) {
+    EXPECT_FALSE(spares_.Keep(folder, {"ranks", "home"})) << folder;
+  }
+  EXPECT_TRUE(IsThere("a/ranks/file"));
+  EXPECT_TRUE(IsThere("b/ranks/home/.bashrc"));
+}
+
 TEST_F(SpareFoldersTest, NothingIsPutOverWhatIsThere) {
-  ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
+  ASSERT_TRUE(spares_.Keep(Make("a"), {"ranks"}));
   ASSERT_OK(MakeDirs(dir_.File("b")));
-  EXPECT_FALSE(spares_.Take(dir_.File("b"), "ranks", nullptr));
+  EXPECT_FALSE(spares_.Take(dir_.File("b"), {"ranks"}, nullptr));
   EXPECT_FALSE(IsThere("b/ranks"));
-  EXPECT_TRUE(spares_.Take(dir_.File("c"), "ranks", nullptr));
+  EXPECT_TRUE(spares_.Take(dir_.File("c"), {"ranks"}, nullptr));
 }
 
 TEST_F(SpareFoldersTest, WhatIsNotEmptyIsLeftAlone) {
   const std::string beside = Make("a"), within = Make("b");
   dir_.Append("a/file", "x");
   dir_.Append("b/ranks/file", "x");
-  EXPECT_FALSE(spares_.Keep(beside, "ranks"));
-  EXPECT_FALSE(spares_.Keep(within, "ranks"));
+  EXPECT_FALSE(spares_.Keep(beside, {"ranks"}));
+  EXPECT_FALSE(spares_.Keep(within, {"ranks"}));
   EXPECT_TRUE(IsThere("a/file"));
   EXPECT_TRUE(IsThere("b/ranks/file"));
   EXPECT_EQ(Look(beside).st_mode & 07777, 0711u);
@@ -80,10 +107,10 @@ TEST_F(SpareFoldersTest, WhatIsNotEmptyIsLeftAlone) {
 TEST_F(SpareFoldersTest, FilesThatTheNextOneBeginsAnewStay) {
   const std::string folder = Make("a");
   ASSERT_OK(WriteQuickly(folder + "/record", "x"));
-  ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
-  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks", nullptr));
+  ASSERT_TRUE(spares_.Keep(folder, {"ranks"}, {"record", "journal"}));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), {"ranks"}, nullptr));
   EXPECT_TRUE(IsThere("b/record"));
-  EXPECT_FALSE(spares_.Keep(dir_.File("b"), "ranks", {"journal"})) << "another than those";
+  EXPECT_FALSE(spares_.Keep(dir_.File("b"), {"ranks"}, {"journal"})) << "another than those";
 }
 
 TEST_F(SpareFoldersTest, AFileThatIsSomebodysTooDoesNot) {
@@ -95,7 +122,7 @@ TEST_F(SpareFoldersTest, AFileThatIsSomebodysTooDoesNot) {
   ASSERT_EQ(symlink(dir_.File("kept").c_str(), (link + "/record").c_str()), 0);
   ASSERT_EQ(mkfifo((pipe + "/record").c_str(), 0600), 0);
   for (const std::string& folder : {linked, open, link, pipe}) {
-    EXPECT_FALSE(spares_.Keep(folder, "ranks", {"record"})) << folder;
+    EXPECT_FALSE(spares_.Keep(folder, {"ranks"}, {"record"})) << folder;
   }
 }
 
@@ -103,9 +130,9 @@ TEST_F(SpareFoldersTest, ALinkIsNoFolder) {
   const std::string folder = Make("a"), elsewhere = Make("elsewhere");
   ASSERT_EQ(rmdir(dir_.File("a/ranks").c_str()), 0);
   ASSERT_EQ(symlink(dir_.File("elsewhere/ranks").c_str(), dir_.File("a/ranks").c_str()), 0);
-  EXPECT_FALSE(spares_.Keep(folder, "ranks"));
+  EXPECT_FALSE(spares_.Keep(folder, {"ranks"}));
   ASSERT_EQ(symlink(elsewhere.c_str(), dir_.File("link").c_str()), 0);
-  EXPECT_FALSE(spares_.Keep(dir_.File("link"), "ranks"));
+  EXPECT_FALSE(spares_.Keep(dir_.File("link"), {"ranks"}));
   EXPECT_TRUE(IsThere("elsewhere/ranks"));
 }
 
@@ -114,7 +141,7 @@ TEST_F(SpareFoldersTest, OneThatOthersWereLetIntoByAListIsNotKept) {
   if (setxattr(dir_.File("a/ranks").c_str(), "user.mine", "x", 1, 0) != 0) {
     GTEST_SKIP() << "no extended attributes in " << dir_.path();
   }
-  EXPECT_FALSE(spares_.Keep(folder, "ranks"));
+  EXPECT_FALSE(spares_.Keep(folder, {"ranks"}));
   EXPECT_TRUE(IsThere("a/ranks"));
 }
 
@@ -126,14 +153,25 @@ TEST_F(SpareFoldersTest, OneOfAnAccountIsTakenForThatAccountAlone) {
     ASSERT_EQ(chown(dir_.File(name).c_str(), kNobody, kNobody), 0);
   }
   ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
-  ASSERT_TRUE(spares_.Keep(folder, "ranks"));
-  EXPECT_FALSE(spares_.Take(folder, "ranks", nullptr));
-  EXPECT_FALSE(spares_.Take(folder, "ranks", &other));
-  ASSERT_TRUE(spares_.Take(folder, "ranks", &nobody));
+  ASSERT_TRUE(spares_.Keep(folder, {"ranks"}));
+  EXPECT_FALSE(spares_.Take(folder, {"ranks"}, nullptr));
+  EXPECT_FALSE(spares_.Take(folder, {"ranks"}, &other));
+  ASSERT_TRUE(spares_.Take(folder, {"ranks"}, &nobody));
   for (const char* name : {"a", "a/ranks"}) {
     EXPECT_EQ(Look(dir_.File(name)).st_uid, kNobody) << name;
     EXPECT_EQ(Look(dir_.File(name)).st_mode & 07777, 0700u) << name;
   }
+}
+
+TEST_F(SpareFoldersTest, OneInWhichAFolderIsAnothersIsNotKept) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
+  const std::string folder = Make("a");
+  ASSERT_OK(MakeDirs(dir_.File("a/ranks/home"), 0700));
+  ASSERT_EQ(chown(dir_.File("a/ranks").c_str(), kNobody, kNobody), 0);
+  ASSERT_EQ(chown(dir_.File("a/ranks/home").c_str(), kNobody - 1, kNobody), 0);
+  EXPECT_FALSE(spares_.Keep(folder, {"ranks", "home"}));
+  ASSERT_EQ(chown(dir_.File("a/ranks/home").c_str(), kNobody, kNobody), 0);
+  EXPECT_TRUE(spares_.Keep(folder, {"ranks", "home"}));
 }
 
 TEST_F(SpareFoldersTest, OneThatItsOwnerHasOpenedToOthersIsNotKept) {
@@ -141,8 +179,8 @@ TEST_F(SpareFoldersTest, OneThatItsOwnerHasOpenedToOthersIsNotKept) {
   const std::string within = Make("a"), around = Make("b");
   ASSERT_EQ(chmod(dir_.File("a/ranks").c_str(), 0777), 0);
   ASSERT_EQ(chown(around.c_str(), kNobody, kNobody), 0);  // this one lets others through
-  EXPECT_FALSE(spares_.Keep(within, "ranks"));
-  EXPECT_FALSE(spares_.Keep(around, "ranks"));
+  EXPECT_FALSE(spares_.Keep(within, {"ranks"}));
+  EXPECT_FALSE(spares_.Keep(around, {"ranks"}));
   EXPECT_EQ(Look(around).st_uid, kNobody);
 }
 
@@ -150,15 +188,15 @@ TEST_F(SpareFoldersTest, ALongFileIsBegunAnew) {
   const std::string folder = Make("a");
   ASSERT_OK(WriteQuickly(folder + "/record", std::string(20 << 10, 'x')));
   ASSERT_OK(WriteQuickly(folder + "/journal", "x"));
-  ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
-  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks", nullptr));
+  ASSERT_TRUE(spares_.Keep(folder, {"ranks"}, {"record", "journal"}));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), {"ranks"}, nullptr));
   EXPECT_FALSE(IsThere("b/record"));
   EXPECT_TRUE(IsThere("b/journal"));
 }
 
 TEST_F(SpareFoldersTest, NoMoreAreKeptThanAPcHasUseFor) {
   int kept = 0;
-  for (int i = 0; i < 100; ++i) kept += spares_.Keep(Make("a" + std::to_string(i)), "ranks");
+  for (int i = 0; i < 100; ++i) kept += spares_.Keep(Make("a" + std::to_string(i)), {"ranks"});
   EXPECT_GT(kept, 8);
   EXPECT_LT(kept, 100);
   EXPECT_THAT(Kept(), SizeIs(static_cast<size_t>(kept)));
@@ -168,26 +206,26 @@ TEST_F(SpareFoldersTest, ThoseOfAnEarlierWorkerGo) {
   const std::string folder = Make("a");
   ASSERT_OK(WriteQuickly(folder + "/record", "x"));
   ASSERT_OK(WriteQuickly(folder + "/journal", "x"));
-  ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
+  ASSERT_TRUE(spares_.Keep(folder, {"ranks"}, {"record", "journal"}));
   SpareFolders next(dir_.path());
-  EXPECT_FALSE(next.Take(dir_.File("b"), "ranks", nullptr));
+  EXPECT_FALSE(next.Take(dir_.File("b"), {"ranks"}, nullptr));
   EXPECT_THAT(Kept(), IsEmpty());
 }
 
 TEST_F(SpareFoldersTest, AFileThatShouldNotBeAmongThemIsNotDeleted) {
-  ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
+  ASSERT_TRUE(spares_.Keep(Make("a"), {"ranks"}));
   dir_.Append("spare/0/ranks/weights", "x");
   SpareFolders next(dir_.path());
-  EXPECT_TRUE(next.Keep(Make("b"), "ranks")) << "under another name";
+  EXPECT_TRUE(next.Keep(Make("b"), {"ranks"})) << "under another name";
   EXPECT_TRUE(IsThere("spare/0/ranks/weights"));
 }
 
 TEST_F(SpareFoldersTest, OneThatSomebodyHasRemovedIsNotMissed) {
-  ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
-  ASSERT_TRUE(spares_.Keep(Make("b"), "ranks"));
+  ASSERT_TRUE(spares_.Keep(Make("a"), {"ranks"}));
+  ASSERT_TRUE(spares_.Keep(Make("b"), {"ranks"}));
   ASSERT_OK(RemoveTree(dir_.File("spare/1")));
-  EXPECT_TRUE(spares_.Take(dir_.File("c"), "ranks", nullptr));
-  EXPECT_FALSE(spares_.Take(dir_.File("d"), "ranks", nullptr));
+  EXPECT_TRUE(spares_.Take(dir_.File("c"), {"ranks"}, nullptr));
+  EXPECT_FALSE(spares_.Take(dir_.File("d"), {"ranks"}, nullptr));
 }
 
 }  // namespace
