@@ -197,7 +197,7 @@ TEST(AttemptFilesTest, TheFolderOfASupervisorThatDidNotComeToItsEndServesNobody)
   ASSERT_OK(BeginJournal(RanksDir(dir.path(), {12, 2})));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
   EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
-  EXPECT_FALSE(spares.Take(dir.File("attempts/13.1"), "ranks", nullptr));
+  EXPECT_FALSE(spares.Take(dir.File("attempts/13.1"), {"ranks"}, nullptr));
 }
 
 TEST(AttemptFilesTest, ARunsFolderWithACheckpointServesNobodyElse) {
@@ -208,7 +208,7 @@ TEST(AttemptFilesTest, ARunsFolderWithACheckpointServesNobodyElse) {
   ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
   EXPECT_OK(ReadFile(dir.File("runs/12/checkpoints/step-10")));
-  EXPECT_FALSE(spares.Take(dir.File("runs/13"), "checkpoints", nullptr));
+  EXPECT_FALSE(spares.Take(dir.File("runs/13"), {"checkpoints"}, nullptr));
 }
 
 TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoSpareFolderForThem) {
@@ -286,6 +286,28 @@ TEST_F(AccountFilesTest, FoldersPassOnToTheSameAccountAlone) {
       EXPECT_EQ(info.st_mode & 077, 0u) << name;
     }
   }
+}
+
+TEST_F(AccountFilesTest, AHomeThatWasLentPassesOnWithItsFolder) {
+  SpareFolders spares(dir_.path());
+  const auto make = [&](AttemptRef ref) {
+    protocol::Prepare prepare = TwoRanks();
+    prepare.ref = ref;
+    EXPECT_OK(MakeAttemptFiles(dir_.path(), prepare, &kNobody, &spares, {}, /*home=*/true));
+    const std::string home = "attempts/" + ref.ToString() + "/ranks/home";
+    EXPECT_EQ(OwnerOf(home), kNobody.uid);
+    EXPECT_EQ(ModeOf(dir_.File(home)), 0700u);
+    return InodeOf(dir_.File(home));
+  };
+  const ino_t home = make({13, 1});
+  ASSERT_NO_FATAL_FAILURE(End(dir_.path(), {13, 1}));
+  ASSERT_OK(RemoveAttemptFiles(dir_.path(), {13, 1}, &spares));
+  EXPECT_EQ(make({14, 1}), home);
+  dir_.Append("attempts/14.1/ranks/home/.cache", "x");
+  ASSERT_NO_FATAL_FAILURE(End(dir_.path(), {14, 1}));
+  ASSERT_OK(RemoveAttemptFiles(dir_.path(), {14, 1}, &spares));
+  make({15, 1});
+  EXPECT_THAT(Names(dir_.File("attempts/15.1/ranks/home")), IsEmpty()) << "of the run before";
 }
 
 TEST_F(AccountFilesTest, NoLinkLeadsTheRemovalElsewhere) {
