@@ -93,10 +93,12 @@ absl::Status Client::Cancel(int64_t run, bool interrupt) {
       [&](wire::Caller caller) { return caller.Unary("/hpc.v1.Runs/Cancel", request, &response); });
 }
 
-absl::Status Client::Change(const v1::ChangeRequest& request) {
+absl::StatusOr<v1::ChangeResponse> Client::Change(const v1::ChangeRequest& request) {
   v1::ChangeResponse response;
-  return stubs_->connection->Resume(
-      [&](wire::Caller caller) { return caller.Unary("/hpc.v1.Runs/Change", request, &response); });
+  HPC_RETURN_IF_ERROR(stubs_->connection->Resume([&](wire::Caller caller) {
+    return caller.Unary("/hpc.v1.Runs/Change", request, &response);
+  }));
+  return response;
 }
 
 absl::StatusOr<v1::RunDetail> Client::GetRun(int64_t run) {

@@ -56,7 +56,7 @@ class Client {
   absl::Status Cancel(int64_t run, bool interrupt);
 
   // Holds or releases a queued run, or changes what it asks for.
-  absl::Status Change(const v1::ChangeRequest& request);
+  absl::StatusOr<v1::ChangeResponse> Change(const v1::ChangeRequest& request);
 
   absl::StatusOr<v1::RunDetail> GetRun(int64_t run);
   absl::Status ListRuns(const v1::ListRunsRequest& request, Sink<v1::ListRunsResponse> sink);

@@ -413,7 +413,7 @@ TEST_F(ClientApiTest, AQueuedRunIsHeldReleasedAndChanged) {
   EXPECT_EQ(Hpcctl({"hold", "1"}).out, "run 1 is held\n");
   EXPECT_EQ(Hpcctl({"release", "1"}).out, "run 1 may start\n");
   EXPECT_EQ(Hpcctl({"change", "1", "--priority", "0", "--no-time-limit", "--any-node"}).out,
-            "run 1 is changed\n");
+            "run 1 asks for that already\n");
   absl::MutexLock lock(&world_.mutex);
   ASSERT_EQ(world_.changes.size(), 3);
   EXPECT_TRUE(world_.changes[0].has_hold() && world_.changes[0].hold());

@@ -63,7 +63,8 @@ absl::Status Cluster::Cancel(Now now, RunId id, const Cancellation& cancellation
   return absl::OkStatus();
 }
 
-absl::Status Cluster::ChangeRun(Now now, RunId id, const RunChange& change, Effects* effects) {
+absl::StatusOr<std::string> Cluster::ChangeRun(Now now, RunId id, const RunChange& change,
+                                               Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Run* const run, impl_->FindRun(id));
   if (run->attempt != nullptr) {
@@ -76,8 +77,7 @@ absl::Status Cluster::ChangeRun(Now now, RunId id, const RunChange& change, Effe
   if (ChangesNodes(run->request(), to)) {
     HPC_RETURN_IF_ERROR(CheckRequest(to, impl_->state.nodes));
   }
-  impl_->ledger.Change(turn, run, to, change);
-  return absl::OkStatus();
+  return impl_->ledger.Change(turn, run, to, change);
 }
 
 void Cluster::Note(Now now, const char* kind, const std::string& text, Severity severity,

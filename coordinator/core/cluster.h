@@ -53,8 +53,9 @@ class Cluster {
 
   // Changes what a queued run asks for, or holds or releases it. NotFound as for Cancel.
   // FailedPrecondition: an attempt of it is under way. Other errors are those of Submit, for the
-  // request that it would make.
-  absl::Status ChangeRun(Now now, RunId run, const RunChange& change, Effects* effects);
+  // request that it would make. Returns ChangeWords().
+  absl::StatusOr<std::string> ChangeRun(Now now, RunId run, const RunChange& change,
+                                        Effects* effects);
 
   // Takes the node for its owner. Asking again for the same changes only the time limit and the
   // reason; a new grace only shortens the time of what still runs there. NotFound: no such node

@@ -247,9 +247,9 @@ TEST(Gang, AQueuedRunIsHeldChangedAndReleased) {
   SubmitOk(server, TrueOn(1));
   pc1.Start(pc1.Prepare());
   const int64_t run = SubmitOk(server, TrueOn(1));
+  v1::ChangeResponse response;
   const auto ask = [&](v1::ChangeRequest request) {
     request.set_run(run);
-    v1::ChangeResponse response;
     return server.runs().Change(Context().get(), request, &response);
   };
   const auto detail = [&] {
@@ -264,6 +264,9 @@ TEST(Gang, AQueuedRunIsHeldChangedAndReleased) {
   hold.set_priority(7);
   hold.set_time_limit_ms(60'000);
   EXPECT_TRUE(ask(hold).ok());
+  EXPECT_EQ(response.changed(), "--priority 0 -> 7, --time-limit none -> 1m");
+  EXPECT_TRUE(ask(hold).ok());
+  EXPECT_EQ(response.changed(), "") << "it asks for that already";
   EXPECT_THAT(detail().run().on_hold(), HasSubstr("held"));
   EXPECT_THAT(detail().run().reason(), HasSubstr("hpcctl release 2"));
   EXPECT_EQ(detail().spec().priority(), 7);

@@ -100,9 +100,11 @@ void Engine::Cancel(RunId run, const Cancellation& cancellation,
   impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
 }
 
-void Engine::ChangeRun(RunId run, const RunChange& change, std::function<void(absl::Status)> done) {
-  absl::Status status = impl_->cluster.ChangeRun(impl_->clock->Get(), run, change, &impl_->effects);
-  impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
+void Engine::ChangeRun(RunId run, const RunChange& change,
+                       std::function<void(absl::StatusOr<std::string>)> done) {
+  absl::StatusOr<std::string> changed =
+      impl_->cluster.ChangeRun(impl_->clock->Get(), run, change, &impl_->effects);
+  impl_->answers.push_back(AnswerWith(std::move(done), std::move(changed)));
 }
 
 void Engine::Reclaim(const std::string& node, const ReclaimRequest& request,

@@ -90,7 +90,8 @@ class Engine {
   void Submit(const RunRequest& request, const RunProgram& program,
               std::function<void(absl::StatusOr<RunId>)> done);
   void Cancel(RunId run, const Cancellation& cancellation, std::function<void(absl::Status)> done);
-  void ChangeRun(RunId run, const RunChange& change, std::function<void(absl::Status)> done);
+  void ChangeRun(RunId run, const RunChange& change,
+                 std::function<void(absl::StatusOr<std::string>)> done);
   void Reclaim(const std::string& node, const ReclaimRequest& request,
                std::function<void(absl::Status)> done);
   void Lend(const std::string& node, const std::string& who,

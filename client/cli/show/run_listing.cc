@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/input/run_options.h"
@@ -90,6 +91,29 @@ std::optional<double> ValueOf(const v1::Run& run, absl::string_view key) {
   return smallest ? metric->min() : metric->max();
 }
 
+// What a run is sorted by: a number, or a text that is none.
+struct SortValue {
+  std::optional<double> number;
+  std::string text;
+
+  // NaN is no value to sort by.
+  bool there() const { return number ? !std::isnan(*number) : !text.empty(); }
+  bool operator<(const SortValue& other) const {
+    if (number && other.number) return *number < *other.number;
+    return number.has_value() != other.number.has_value() ? number.has_value() : text < other.text;
+  }
+};
+
+SortValue ParamValueOf(const v1::Run& run, absl::string_view key) {
+  for (const v1::KeyValue& param : run.params()) {
+    if (param.key() != key) continue;
+    double number = 0;
+    if (absl::SimpleAtod(param.value(), &number)) return {number};
+    return {std::nullopt, param.value()};
+  }
+  return {};
+}
+
 std::string MetricOf(const v1::Run& run, const std::string& key) {
   const std::optional<double> value = ValueOf(run, key);
   return value ? absl::StrCat(*value) : "";
@@ -158,19 +182,19 @@ void AddRun(const v1::Run& run, Listing* listing) {
 }
 
 bool SortRuns(const std::string& key, std::vector<v1::Run>* runs) {
-  absl::string_view metric = key;
-  const bool down = absl::ConsumePrefix(&metric, "-");
-  // NaN is no value to sort by.
+  absl::string_view name = key;
+  const bool down = absl::ConsumePrefix(&name, "-");
+  const bool is_metric = HasMetric(*runs, name);
   const auto value_of = [&](const v1::Run& run) {
-    const std::optional<double> value = ValueOf(run, metric);
-    return value && std::isnan(*value) ? std::nullopt : value;
+    return is_metric ? SortValue{ValueOf(run, name)} : ParamValueOf(run, name);
   };
   std::stable_sort(runs->begin(), runs->end(), [&](const v1::Run& a, const v1::Run& b) {
-    const std::optional<double> x = value_of(a), y = value_of(b);
-    if (!x || !y) return x.has_value() && !y.has_value();
-    return down ? *x > *y : *x < *y;
+    const SortValue x = value_of(a), y = value_of(b);
+    if (!x.there() || !y.there()) return x.there() && !y.there();
+    return down ? y < x : x < y;
   });
-  return HasMetric(*runs, metric);
+  return std::any_of(runs->begin(), runs->end(),
+                     [&](const v1::Run& run) { return value_of(run).there(); });
 }
 
 bool HasMetric(const std::vector<v1::Run>& runs, absl::string_view key) {

@@ -15,7 +15,8 @@ Listing RunListing(const ListingForm& form);
 void AddRun(const v1::Run& run, Listing* listing);
 
 // Sorts by a metric: "loss" by its last value, "loss:min" and "loss:max" by the smallest and the
-// largest, "-loss" from the largest down. Runs without it come last. False: none has it.
+// largest, "-loss" from the largest down. Where no run has such a metric, sorts by the parameter of
+// that name: numbers, then texts. Runs without it come last. False: none has it.
 bool SortRuns(const std::string& key, std::vector<v1::Run>* runs);
 // Whether one of the runs has the metric, written as for SortRuns.
 bool HasMetric(const std::vector<v1::Run>& runs, absl::string_view key);

@@ -110,6 +110,22 @@ TEST(RunListingTest, RunsAreSortedByAMetricAndThoseWithoutItComeLast) {
   EXPECT_THAT(Sorted("loss:min"), ElementsAre(4, 1, 2, 3, 5));
 }
 
+TEST(RunListingTest, RunsAreSortedByAParameterWhereNoMetricHasThatName) {
+  std::vector<v1::Run> runs;
+  for (const char* lr : {"0.1", "cosine", "1e-3", ""}) {
+    runs.push_back(MakeRun(static_cast<int64_t>(runs.size()) + 1, "anna"));
+    if (*lr != '\0') AddParam("lr", lr, &runs.back());
+  }
+  const auto sorted = [&](const std::string& key) {
+    EXPECT_TRUE(SortRuns(key, &runs));
+    std::vector<int64_t> ids;
+    for (const v1::Run& run : runs) ids.push_back(run.id());
+    return ids;
+  };
+  EXPECT_THAT(sorted("lr"), ElementsAre(3, 1, 2, 4));
+  EXPECT_THAT(sorted("-lr"), ElementsAre(2, 1, 3, 4));
+}
+
 TEST(RunListingTest, AMetricThatNoRunHasSortsNothing) {
   std::vector<v1::Run> runs = TwoRuns();
   EXPECT_FALSE(SortRuns("los", &runs));

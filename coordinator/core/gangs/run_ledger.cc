@@ -91,8 +91,8 @@ void RunLedger::Line(Turn& turn, Run* run) {
   End(turn, run, RunState::kFailed, NeverSucceeds(after, how), kExitNotRun);
 }
 
-void RunLedger::Change(Turn& turn, Run* run, const RunRequest& to, const RunChange& change) {
-  const std::string words = ChangeWords(run->request(), to);
+std::string RunLedger::Change(Turn& turn, Run* run, const RunRequest& to, const RunChange& change) {
+  std::string words = ChangeWords(run->request(), to);
   if (!words.empty()) {
     const bool queued = state_->queue.Contains(*run);
     if (queued) state_->queue.Erase(run);  // its place goes by its priority
@@ -103,8 +103,10 @@ void RunLedger::Change(Turn& turn, Run* run, const RunRequest& to, const RunChan
     turn.Save(run->record);
     turn.Event(event::kRunChanged, About(run->id()), DoneBy(words, change.by));
   }
-  if (!change.hold || *change.hold != run->record.on_hold.empty()) return;
-  *change.hold ? Hold(turn, run, change.by) : Release(turn, run, change.by);
+  if (change.hold && *change.hold == run->record.on_hold.empty()) {
+    *change.hold ? Hold(turn, run, change.by) : Release(turn, run, change.by);
+  }
+  return words;
 }
 
 void RunLedger::Hold(Turn& turn, Run* run, const std::string& by) {

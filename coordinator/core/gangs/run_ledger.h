@@ -33,8 +33,8 @@ class RunLedger {
   void Resume(Turn& turn, Run* run);
 
   // Changes what a run without an attempt asks for, or holds or releases it. `to` must have been
-  // checked.
-  void Change(Turn& turn, Run* run, const RunRequest& to, const RunChange& change);
+  // checked. Returns ChangeWords().
+  std::string Change(Turn& turn, Run* run, const RunRequest& to, const RunChange& change);
 
   // Does with the run what was decided. Its attempt has ended, and its last rank at
   // `ended_at`.

@@ -189,7 +189,7 @@ RunId ClusterTester::Submit(const RunRequest& request) {
 
 absl::Status ClusterTester::ChangeRun(RunId run, RunChange change, const std::string& who) {
   change.by = who;
-  absl::Status status = cluster_->ChangeRun(now(), run, change, &effects_);
+  absl::Status status = cluster_->ChangeRun(now(), run, change, &effects_).status();
   Settle();
   return status;
 }

@@ -100,9 +100,11 @@ void RunsHandlers::Change(const Caller& caller, const v1::ChangeRequest& request
   if (!status.ok()) return reply(status);
   RunChange change = ToRunChange(request);
   change.by = WhoIs(caller);
-  engine_->ChangeRun(run, change, [reply](const absl::Status& done) {
-    if (done.ok()) return reply(v1::ChangeResponse());
-    reply(done);
+  engine_->ChangeRun(run, change, [reply](const absl::StatusOr<std::string>& changed) {
+    if (!changed.ok()) return reply(changed.status());
+    v1::ChangeResponse response;
+    response.set_changed(*changed);
+    reply(response);
   });
 }
 

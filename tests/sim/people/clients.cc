@@ -158,7 +158,7 @@ void Clients::Hold() {
   AskCluster(
       [this, run, hold](co::Cluster* cluster, Now now, co::Effects* effects) {
         if (hold && context_->Bugged(Bug::kSwallowHold, 0.3)) return absl::OkStatus();
-        return cluster->ChangeRun(now, run, {.by = "user", .hold = hold}, effects);
+        return cluster->ChangeRun(now, run, {.by = "user", .hold = hold}, effects).status();
       },
       [this, run, hold](const absl::Status& status) {
         holding_.erase(run);
@@ -172,7 +172,7 @@ void Clients::ReleaseEverything() {
     disk_->ReleaseAsked(run);
     AskCluster(
         [run = run](co::Cluster* cluster, Now now, co::Effects* effects) {
-          return cluster->ChangeRun(now, run, {.by = "user", .hold = false}, effects);
+          return cluster->ChangeRun(now, run, {.by = "user", .hold = false}, effects).status();
         },
         [](const absl::Status&) {});
   }

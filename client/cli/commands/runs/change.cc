@@ -57,8 +57,11 @@ class ChangeCommand : public Command {
     v1::ChangeRequest request = Request();
     return ForEachRun(session, runs, [&](int64_t run) {
       request.set_run(run);
-      HPC_RETURN_IF_ERROR(client->Change(request));
-      session->out().Write(absl::StrCat("run ", run, " is changed\n"));
+      HPC_ASSIGN_OR_RETURN(const v1::ChangeResponse response, client->Change(request));
+      session->out().Write(
+          response.changed().empty()
+              ? absl::StrCat("run ", run, " asks for that already\n")
+              : absl::StrCat("run ", run, " is changed: ", response.changed(), "\n"));
       return absl::OkStatus();
     });
   }

@@ -32,7 +32,7 @@ class HoldCommand : public Command {
       v1::ChangeRequest request;
       request.set_run(run);
       request.set_hold(hold_);
-      HPC_RETURN_IF_ERROR(client->Change(request));
+      HPC_RETURN_IF_ERROR(client->Change(request).status());
       session->out().Write(absl::StrCat("run ", run, hold_ ? " is held\n" : " may start\n"));
       return absl::OkStatus();
     });

@@ -31,12 +31,13 @@ class RunsCommand : public Command {
                   "cancelled, timed-out");
     options->Text("--experiment", "E", &experiment_, "only of this experiment");
     options->Text("--tag", "T", &tag_, "only with this tag");
-    options->Word("--user", "U", &user_, "only of this person");
+    options->Word("--user", "U", &user_, "only of this person; me: yours");
     options->Word("--name", "X", &name_, "only of this name");
     options->List(
         "--metric", "K,L", &metrics_,
         "side by side, with these metrics only; loss:min and loss:max are the best values");
-    options->Text("--sort", "K", &sort_, "side by side, by this metric; -K from the largest down");
+    options->Text("--sort", "K", &sort_,
+                  "side by side, by this metric or parameter; -K from the largest down");
     options->Integer("-n,--limit", "N", &limit_, 1, std::numeric_limits<int64_t>::max(),
                      "only the newest N; with --sort the first N");
     options->Flag("--json", &json_, "print JSON");
@@ -47,8 +48,12 @@ class RunsCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
-    HPC_ASSIGN_OR_RETURN(const v1::ListRunsRequest request, Request());
+    HPC_ASSIGN_OR_RETURN(v1::ListRunsRequest request, Request());
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    if (user_ == "me") {
+      HPC_ASSIGN_OR_RETURN(const v1::WhoAmIResponse me, client->WhoAmI());
+      request.set_user(me.name());
+    }
     if (!sort_.empty() || (request.with_results() && !json_)) {
       return Compare(session, client, request);
     }
@@ -88,8 +93,8 @@ class RunsCommand : public Command {
       return kExitOk;
     }
     if (!sort_.empty() && !SortRuns(sort_, &runs)) {
-      session->Notice(
-          absl::StrCat("none of these runs has measured '", sort_, "', so they are not sorted"));
+      session->Notice(absl::StrCat("none of these runs has a metric or parameter '", sort_,
+                                   "', so they are not sorted"));
     }
     if (!sort_.empty() && limit_ > 0 && limit_ < static_cast<int64_t>(runs.size())) {
       runs.resize(static_cast<size_t>(limit_));
