@@ -45,6 +45,9 @@ const std::vector<BugInfo>& PlantedBugs() {
        "a hello says when it was sent, and its ages go by when it was made, up to a second before"},
       {Bug::kSuccessAtOnce, "success-at-once",
        "a supervisor tells a success at once that may be the answer to the SIGTERM of its PC"},
+      {Bug::kImpatient, "impatient",
+       "a supervisor kills the other ranks as soon as one has ended after a stop"},
+      {Bug::kShortGrace, "short-grace", "a worker gives ranks a second, whatever it was told"},
       {Bug::kPowerEndedEarly, "power-ended-early",
        "a power command counts as ended as soon as it has begun"},
   };

@@ -43,6 +43,8 @@ enum class Bug {
   kPowerEndedEarly,
   kRecallUnanswered,
   kSuccessAtOnce,
+  kImpatient,
+  kShortGrace,
 };
 
 struct BugInfo {

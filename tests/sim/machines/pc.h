@@ -48,6 +48,7 @@ class Pc {
   MonoTime MomentOf(MonoTime mono) const { return mono + slept_; }
   Link& link() { return link_; }
   Peers& peers() { return *peers_; }
+  Graces& graces() { return census_->graces(); }
   // Whether its worker has a version that can vouch for attempts.
   bool can_vouch() const { return can_vouch_; }
   const FindCoordinator& coordinator() const { return coordinator_; }

@@ -143,6 +143,9 @@ void Supervisor::Freeze(absl::Duration d) {
 }
 
 void Supervisor::Stop(absl::Duration grace, const std::string& reason, protocol::HaltKind halt) {
+  if (reason == kSigterm || reason == "lease") {
+    census_->graces().Gives(prepare_.ref, node_, prepare_.stop_grace);
+  }
   if (context_->Bugged(Bug::kSlowYield)) grace = prepare_.stop_grace;
   const MonoTime over = context_->now() + grace;
   if (phase_ >= Phase::kStopping) {
@@ -213,6 +216,7 @@ void Supervisor::Recall(absl::Duration grace, std::function<void()> gone) {
   if (died_) return;
   if (phase_ == Phase::kGone) return gone();
   recallers_.push_back(std::move(gone));
+  census_->graces().Gives(prepare_.ref, node_, grace);
   Stop(grace, "recall");
 }
 
@@ -224,6 +228,7 @@ void Supervisor::WatchFence() {
     if (context_->now() < fence_) return WatchFence();
     if (context_->Bugged(Bug::kNoFencing) || context_->Bugged(Bug::kNoSupervisorLease)) return;
     context_->trace.Note("    ", node_, ": fences ", prepare_.ref.ToString());
+    census_->graces().Gives(prepare_.ref, node_, {});
     if (phase_ < Phase::kStopping) {  // else the stop that is under way only ends sooner
       stopping_ = true;
       if (HasRanks()) census_->blame().Harmed(prepare_.ref, "its fence");
@@ -273,6 +278,7 @@ void Supervisor::Tell(int32_t number, const protocol::RankExit& exit, absl::Dura
   ranks_[number].reaped = true;
   census_->Ends(prepare_.ref, number, exit);
   Record(RankExited{number, exit}, ago, within);
+  if (phase_ == Phase::kStopping && context_->Bugged(Bug::kImpatient)) return BeginKill();
   CheckAllEnded();
 }
 
@@ -312,6 +318,7 @@ void Supervisor::KillOne(int32_t number) {
     rank.ended = rank.reaped = true;
     return;
   }
+  census_->graces().Killed(prepare_.ref, node_, number);
   if (!rank.program.sticks || context_->healing) {
     return End(number, {std::nullopt, 9, false, "", ""});
   }

@@ -157,6 +157,7 @@ void Worker::OnMessage(const Stream* from, const protocol::CoordinatorMessage& m
           return stream_->Send(
               Up(protocol::WorkerMessage(protocol::Doubted{doubt->ref, doubt->asked})));
         }
+        NoteGrace(message);
         Decide([&](Now now, wo::Effects* effects) {
           const auto* heard = std::get_if<protocol::Heard>(&message);
           if (heard != nullptr) heard_ = {heard->sent, context_->now()};
@@ -165,6 +166,23 @@ void Worker::OnMessage(const Stream* from, const protocol::CoordinatorMessage& m
         });
       },
       Gate::Side::kCoordinator);
+}
+
+// What the coordinator lets ranks have.
+void Worker::NoteGrace(const protocol::CoordinatorMessage& message) {
+  if (const auto* stop = std::get_if<protocol::Stop>(&message)) {
+    pc_->graces().Gives(stop->ref, pc_->name(), stop->grace);
+  }
+  const auto* owner = std::get_if<protocol::SetOwner>(&message);
+  if (owner != nullptr && owner->grace) {
+    for (const auto& [ref, folder] : pc_->folders) {
+      pc_->graces().Gives(ref, pc_->name(), *owner->grace);
+    }
+  }
+  const auto* forget = std::get_if<protocol::Forget>(&message);
+  if (forget != nullptr && pc_->folders.contains(forget->ref)) {
+    pc_->graces().Gives(forget->ref, pc_->name(), pc_->folders.at(forget->ref).prepare.stop_grace);
+  }
 }
 
 void Worker::OnClosed(const Stream* from, const absl::Status& why) {
@@ -220,6 +238,9 @@ void Worker::Carry(const wo::SayHeartbeat& effect) {
 
 void Worker::Reclaim(const wo::YieldRequest& request, std::function<void()> done) {
   Do([this, request, done] {
+    for (const auto& [ref, folder] : pc_->folders) {
+      pc_->graces().Gives(ref, pc_->name(), request.grace);
+    }
     Decide([&](Now now, wo::Effects* effects) { agent_.Reclaim(now, request, effects); });
     if (!dead_) done();
   });
@@ -418,8 +439,15 @@ void Worker::Carry(const wo::StopAttempt& effect) {
   if (live && context_->Bugged(Bug::kReturnEarly) && stream_ != nullptr) {
     stream_->Send(Up(protocol::WorkerMessage(protocol::AttemptReturned{effect.ref, {}})));
   }
+  if (effect.halt != protocol::HaltKind::kNone && pc_->folders.contains(effect.ref)) {
+    constexpr absl::Duration kOwnGrace = absl::Seconds(10);
+    const absl::Duration theirs = pc_->folders.at(effect.ref).prepare.stop_grace;
+    pc_->graces().Gives(effect.ref, pc_->name(), std::min(kOwnGrace, theirs));
+  }
+  absl::Duration grace = effect.grace;
+  if (context_->Bugged(Bug::kShortGrace)) grace = std::min(grace, absl::Seconds(1));
   Command(found->second,
-          [effect](Supervisor* s) { s->Stop(effect.grace, effect.reason, effect.halt); });
+          [effect, grace](Supervisor* s) { s->Stop(grace, effect.reason, effect.halt); });
 }
 
 void Worker::Carry(const wo::ExtendLeases&) {

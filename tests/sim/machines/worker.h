@@ -63,6 +63,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
     std::string witness_node;
   };
   using Event = std::function<void(Now, worker::Effects*)>;
+  void NoteGrace(const protocol::CoordinatorMessage& message);
   // Does it now, or when the process and its PC go on if one stands still. Does nothing if the
   // process is dead by then.
   void Do(std::function<void()> what, Gate::Side side = Gate::Side::kSelf);

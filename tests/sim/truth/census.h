@@ -13,6 +13,7 @@
 #include "protocol/rank_exit.h"
 #include "tests/sim/frame/context.h"
 #include "tests/sim/truth/blame.h"
+#include "tests/sim/truth/graces.h"
 
 namespace hpc::sim {
 
@@ -29,9 +30,10 @@ struct RankProcess {
 
 class Census {
  public:
-  explicit Census(Context* context) : context_(context), blame_(context) {}
+  explicit Census(Context* context) : context_(context), blame_(context), graces_(context) {}
 
   Blame& blame() { return blame_; }
+  Graces& graces() { return graces_; }
 
   void Begins(const RankProcess& process);
   // The rank was to be started, and its program could not be executed.
@@ -69,6 +71,7 @@ class Census {
 
   Context* context_;
   Blame blame_;
+  Graces graces_;
   std::map<AttemptRef, Gang> gangs_;
   std::map<AttemptRef, std::map<int32_t, Live_>> live_;
   std::map<std::string, MonoTime> awake_;  // since when the PC is awake; Infinite: it is not
