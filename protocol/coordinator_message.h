@@ -61,6 +61,8 @@ struct SetOwner {
   bool reclaimed = false;
   std::optional<absl::Duration> left;  // unset: until lent
   std::string reason;
+  // Reclaimed: for how long ranks there may live; unset: it does not say.
+  std::optional<absl::Duration> grace = std::nullopt;
 };
 
 // Run the node's power command. Sent only when no attempt is left there.

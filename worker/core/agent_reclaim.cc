@@ -19,6 +19,7 @@ void Agent::OnSetOwner(Now now, const protocol::SetOwner& owner, Effects* effect
     request.trigger = YieldTrigger::kCoordinator;
     request.duration = owner.left;
     request.reason = owner.reason;
+    if (owner.grace) request.grace = *owner.grace;
     Reclaim(now, request, effects);
   } else if (yield_.reclaimed()) {
     yield_.Lend(now, YieldTrigger::kCoordinator);

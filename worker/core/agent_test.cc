@@ -309,8 +309,10 @@ TEST_F(AgentTest, TheCoordinatorMayReclaimAndLendToo) {
   Run();
   protocol::SetOwner taken;
   taken.reclaimed = true;
+  taken.grace = absl::Seconds(25);
   const Effects effects = Hear(taken);
-  EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(All<StopAttempt>(effects)[0].grace, absl::Seconds(25));
   EXPECT_THAT(Said<protocol::OwnerChanged>(effects), IsEmpty());
   Hear(protocol::SetOwner{});
   EXPECT_FALSE(agent_.yield().reclaimed());

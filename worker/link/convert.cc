@@ -456,6 +456,12 @@ v1::WorkerMessage ToProto(const protocol::Inventory& inventory) {
   return message;
 }
 
+protocol::SetOwner FromProto(const v1::SetOwner& m) {
+  protocol::SetOwner owner{m.reclaimed(), Limit(m.left_ms()), m.reason()};
+  if (m.has_grace_ms()) owner.grace = Span(m.grace_ms());
+  return owner;
+}
+
 std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
   switch (m.message_case()) {
     case v1::CoordinatorMessage::kWelcome:
@@ -484,8 +490,7 @@ std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessa
     case v1::CoordinatorMessage::kForget:
       return protocol::Forget{FromProto(m.forget().ref())};
     case v1::CoordinatorMessage::kSetOwner:
-      return protocol::SetOwner{m.set_owner().reclaimed(), Limit(m.set_owner().left_ms()),
-                                m.set_owner().reason()};
+      return FromProto(m.set_owner());
     case v1::CoordinatorMessage::kGoToSleep:
       return protocol::GoToSleep{m.go_to_sleep().reason()};
     case v1::CoordinatorMessage::kLogAck:

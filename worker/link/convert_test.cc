@@ -62,8 +62,11 @@ TEST(ConvertTest, WithoutALimitIsZeroAndBack) {
   v1::CoordinatorMessage message;
   message.mutable_set_owner()->set_reclaimed(true);
   EXPECT_FALSE(std::get<protocol::SetOwner>(*FromProto(message)).left);
+  EXPECT_FALSE(std::get<protocol::SetOwner>(*FromProto(message)).grace);
   message.mutable_set_owner()->set_left_ms(5);
+  message.mutable_set_owner()->set_grace_ms(0);
   EXPECT_EQ(std::get<protocol::SetOwner>(*FromProto(message)).left, absl::Milliseconds(5));
+  EXPECT_EQ(std::get<protocol::SetOwner>(*FromProto(message)).grace, absl::ZeroDuration());
 }
 
 TEST(ConvertTest, ARefusalKeepsItsCodeAndWords) {

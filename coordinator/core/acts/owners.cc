@@ -36,6 +36,10 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
   const std::string words = ReclaimWords(request);
   turn.Save(record);
   ArmLend(turn, node);
+  if (!again || request.grace) {
+    const MonoTime due = turn.mono() + request.grace.value_or(kGrace);
+    node->reclaim_due = again ? std::min(node->reclaim_due, due) : due;
+  }
   if (!by_node) TellNode(turn, *node);
   if (again) {
     if (request.grace) gangs_->HastenAllOn(turn, *node, *request.grace);
@@ -120,6 +124,11 @@ void Owners::TellNode(Turn& turn, const Node& node) {
   protocol::SetOwner command;
   command.reclaimed = record.reclaimed;
   command.reason = record.reclaim_reason;
+  // What is told to end only then, since the node was away, gets as much as if that was asked now.
+  if (record.reclaimed) {
+    const absl::Duration left = node.reclaim_due - turn.mono();
+    command.grace = left > absl::ZeroDuration() ? left : kGrace;
+  }
   if (record.reclaimed && record.reclaimed_until != absl::InfiniteFuture()) {
     command.left = std::max(record.reclaimed_until - turn.wall(), absl::ZeroDuration());
   }

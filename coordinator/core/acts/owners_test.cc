@@ -32,8 +32,9 @@ class ReclaimTest : public ::testing::Test {
 TEST_F(ReclaimTest, GangIsStoppedAndQueuedAgainForNothing) {
   ASSERT_OK(c.Reclaim("pc2"));
   const std::string why = "pc2 was reclaimed by anna: a game, until lent";
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed", "pc1: stop 1.1 within 10 s: " + why,
-                                            "pc2: stop 1.1 within 10 s: " + why));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc2: reclaimed within 10 s", "pc1: stop 1.1 within 10 s: " + why,
+                          "pc2: stop 1.1 within 10 s: " + why));
   EXPECT_EQ(c.NodeState("pc2"), "returning");
   c.Pass(absl::Milliseconds(1240));
   ASSERT_OK(c.Returned(run, "pc2"));
@@ -80,7 +81,7 @@ TEST_F(ReclaimTest, AskingAgainChangesTimeAndReason) {
   c.TakeMessages();
   c.TakeEvents();
   ASSERT_OK(c.Reclaim("pc2", absl::Minutes(30)));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed for 30 min"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed within 10 s, for 30 min"));
   EXPECT_THAT(c.TakeEvents(), IsEmpty());
   EXPECT_EQ(c.node("pc2").reclaimed_until, c.now().wall + absl::Minutes(30));
 }
@@ -90,16 +91,20 @@ TEST_F(ReclaimTest, AskingAgainWithLessGraceHastensTheStop) {
   c.Pass(absl::Seconds(1));
   c.TakeMessages();
   ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(2)));
-  EXPECT_THAT(c.TakeMessages(), Contains(::testing::StartsWith("pc2: stop 1.1 within 2 s")));
+  const auto messages = c.TakeMessages();
+  EXPECT_THAT(messages, Contains("pc2: reclaimed within 2 s"));
+  EXPECT_THAT(messages, Contains(::testing::StartsWith("pc2: stop 1.1 within 2 s")));
   ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(30)));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "it only hastens";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed within 2 s")) << "it only hastens";
 }
 
 TEST_F(ReclaimTest, AskingAgainWithoutAGraceLeavesTheTimeThatWasGiven) {
   ASSERT_OK(c.Reclaim("pc2", std::nullopt, absl::Seconds(20)));
+  EXPECT_THAT(c.TakeMessages(), Contains("pc2: reclaimed within 20 s"));
+  c.Pass(absl::Seconds(1));
   c.TakeMessages();
   ASSERT_OK(c.Reclaim("pc2", absl::Hours(2)));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed for 2 h"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed within 19 s, for 2 h"));
 }
 
 TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
@@ -107,9 +112,9 @@ TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
   c.TakeMessages();
   c.Pass(absl::Seconds(1));
   ASSERT_OK(c.Reclaim("pc2"));
-  EXPECT_THAT(c.TakeMessages(),
-              ElementsAre("pc2: reclaimed", "pc1: stop 1.1 within 10 s: cancelled by anna",
-                          "pc2: stop 1.1 within 10 s: cancelled by anna"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed within 10 s",
+                                            "pc1: stop 1.1 within 10 s: cancelled by anna",
+                                            "pc2: stop 1.1 within 10 s: cancelled by anna"));
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kCancelled);
 }
@@ -118,8 +123,9 @@ TEST_F(ReclaimTest, OwnerAtThePcItselfIsAnsweredOnceItIsDurable) {
   ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = true}));
   EXPECT_EQ(c.NodeState("pc2"), "returning");
   const std::string why = "pc2 was reclaimed by its owner, on the PC itself, until lent";
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 10 s: " + why,
-                                            "pc2: stop 1.1 within 10 s: " + why, "pc2: reclaimed"));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 10 s: " + why, "pc2: stop 1.1 within 10 s: " + why,
+                          "pc2: reclaimed within 10 s"));
   ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = false}));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: lent"));
   EXPECT_FALSE(c.node("pc2").reclaimed);
@@ -169,7 +175,7 @@ TEST(OwnerTest, WishThatChangedHereWhileThePcWasAwayIsTold) {
   ASSERT_OK(c.Reclaim("pc1", absl::Hours(1)));
   EXPECT_THAT(c.TakeMessages(), IsEmpty());
   ASSERT_OK(c.Hello(HelloOf("pc1")));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed for 1 h"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed within 10 s, for 1 h"));
   c.Disconnect("pc1", /*reset=*/false);
   ASSERT_OK(c.Lend("pc1"));
   protocol::Hello hello = HelloOf("pc1");

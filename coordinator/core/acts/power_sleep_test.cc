@@ -166,19 +166,19 @@ TEST(SleepTest, OwnerWhoCannotWaitShortensTheGraceOfTheWholeGangAndNobodyLengthe
   c.TakeMessages();
   c.Pass(absl::Seconds(5));
   ASSERT_OK(c.Reclaim("pc1"));
-  EXPECT_THAT(c.TakeMessages(),
-              ElementsAre("pc1: reclaimed", "pc1: stop 1.1 within 10 s: pc2 goes to sleep",
-                          "pc2: stop 1.1 within 10 s: pc2 goes to sleep"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed within 10 s",
+                                            "pc1: stop 1.1 within 10 s: pc2 goes to sleep",
+                                            "pc2: stop 1.1 within 10 s: pc2 goes to sleep"));
   c.Pass(absl::Seconds(4));
   ASSERT_OK(c.Cancel(run));
   ASSERT_OK(c.Reclaim("pc2"));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "6 s are left";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed within 10 s")) << "6 s are left";
   c.Disconnect("pc1", /*reset=*/false);
   protocol::Hello hello = HelloOf("pc1");
   hello.attempts.push_back({{run, 1}, true});
   ASSERT_OK(c.Hello(hello));
-  EXPECT_THAT(c.TakeMessages(),
-              ElementsAre("pc1: reclaimed", "pc1: stop 1.1 within 6 s: pc2 goes to sleep"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed within 10 s",
+                                            "pc1: stop 1.1 within 6 s: pc2 goes to sleep"));
 }
 
 TEST(SleepTest, SilenceProvesItToo) {

@@ -125,6 +125,7 @@ struct Node {
   // Reclaim.
   bool returning = false;  // it is reclaimed, and something still runs there
   MonoTime reclaim_asked{};
+  MonoTime reclaim_due{};  // until when its owner lets ranks live there
 
   AttemptRef last_stale;  // the attempt for which a report of it was last refused
 

@@ -254,7 +254,7 @@ TEST(RestartTest, ReclaimedNodeIsStillReclaimedAndLentInTime) {
 
   ClusterTester c({}, before.Durable());
   ASSERT_OK(c.Hello(HelloOf("pc1")));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed for 10 min"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed within 10 s, for 10 min"));
   const RunId run = c.Submit(Nodes(1));
   EXPECT_EQ(c.state(run), RunState::kQueued);
   c.Pass(absl::Minutes(10));

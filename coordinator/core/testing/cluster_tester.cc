@@ -37,7 +37,8 @@ std::string Describe(const protocol::CoordinatorMessage& command) {
           return absl::StrCat("forget ", c.ref.ToString());
         } else if constexpr (std::is_same_v<T, protocol::SetOwner>) {
           return absl::StrCat(c.reclaimed ? "reclaimed" : "lent",
-                              c.left ? " for " + HumanDuration(*c.left) : "");
+                              c.grace ? " within " + HumanDuration(*c.grace) : "",
+                              c.left ? ", for " + HumanDuration(*c.left) : "");
         } else {
           return "sleep";
         }

@@ -48,6 +48,9 @@ TEST(Workers, AShortTimeLeftIsNotSentAsUntilLent) {
   owner.reclaimed = true;
   owner.left = absl::Microseconds(10);
   EXPECT_EQ(ToProto(owner).set_owner().left_ms(), 1);
+  EXPECT_FALSE(ToProto(owner).set_owner().has_grace_ms());
+  owner.grace = absl::Seconds(25);
+  EXPECT_EQ(ToProto(owner).set_owner().grace_ms(), 25'000);
 }
 
 TEST(Workers, ARefusalKeepsItsCodeAndWords) {

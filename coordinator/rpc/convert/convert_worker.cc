@@ -161,6 +161,7 @@ struct Writer {
     m->set_reclaimed(owner.reclaimed);
     if (owner.left) m->set_left_ms(std::max<int64_t>(1, Millis(*owner.left)));
     m->set_reason(owner.reason);
+    if (owner.grace) m->set_grace_ms(Millis(*owner.grace));
   }
   void operator()(const protocol::GoToSleep& sleep) const {
     out->mutable_go_to_sleep()->set_reason(sleep.reason);
