@@ -259,6 +259,15 @@ TEST(RankEnvironmentTest, SaysNothingOfGpusWhereThereAreNone) {
   EXPECT_THAT(Env(SecondNode(), CpuNode()), Not(Contains(StartsWith("CUDA_"))));
 }
 
+TEST(RankEnvironmentTest, AccelerateIsToldWhereThereIsNoGpu) {
+  constexpr char kCpu[] = "ACCELERATE_USE_CPU=true";
+  EXPECT_THAT(Env(SecondNode(), LocalFacts()), Contains(kCpu));
+  EXPECT_THAT(Env(SecondNode(), GpuNode()), Not(Contains(kCpu)));
+  LocalFacts amd;
+  amd.has_kfd = true;
+  EXPECT_THAT(Env(SecondNode(), amd), Not(Contains(kCpu)));
+}
+
 TEST(RankEnvironmentTest, NamesTheInterfaceThatReachesThePeers) {
   const std::vector<std::string> env = Env(SecondNode(), GpuNode());
   for (const char* expected :

@@ -97,7 +97,8 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
               .rank_env = options.rank_env,
-              .has_rdma = HasRdmaDevice()};
+              .has_rdma = HasRdmaDevice(),
+              .has_kfd = access("/dev/kfd", F_OK) == 0};
   link_->SetCallbacks({[this](const protocol::CoordinatorMessage& message) { OnMessage(message); },
                        [this](const absl::Status& why) { OnLinkClosed(why); }});
   loop_->SetAfterRound([this] { AfterRound(); });

@@ -133,15 +133,22 @@ absl::string_view OursForRunOption(absl::string_view typed) { return Ours(kRunOp
 
 std::string SlurmLinesHint(absl::string_view file, absl::string_view script) {
   std::vector<std::string> options;
+  bool is_array = false;
   for (absl::string_view line : absl::StrSplit(script, '\n')) {
     if (!absl::ConsumePrefix(&line, "#SBATCH")) continue;
-    options.emplace_back(absl::StripAsciiWhitespace(line));
+    // A comment may stand behind the option.
+    line = absl::StripAsciiWhitespace(line.substr(0, line.find(" #")));
+    is_array = is_array || absl::StartsWith(line, "--array") || absl::StartsWith(line, "-a");
+    options.emplace_back(line);
   }
   if (options.empty()) return "";
   constexpr size_t kNamed = 4;
-  return absl::StrCat("the #SBATCH lines in ", file, " are not read (",
-                      JoinSome(std::move(options), kNamed),
-                      "): give 'hpcctl run' options of its own in front of '--', as -N 2");
+  return absl::StrCat(
+      "the #SBATCH lines in ", file, " are not read (", JoinSome(std::move(options), kNamed),
+      "): give 'hpcctl run' options of its own in front of '--', as -N 2",
+      is_array ? "; the script runs once, and 'hpcctl submit' queues a run for each "
+                 "task of an array, one line each"
+               : "");
 }
 
 }  // namespace hpc::client

@@ -20,14 +20,21 @@ namespace {
 
 constexpr std::array kModules = {"torch.distributed.run", "torch.distributed.launch"};
 // Launchers that find their peers in ways of their own, and so are best left out.
-constexpr std::array kOthers = {"accelerate launch", "deepspeed", "horovodrun", "mpiexec",
-                                "mpirun"};
+constexpr std::array kOthers = {"accelerate launch", "accelerate-launch", "deepspeed", "fabric run",
+                                "horovodrun",        "mpiexec",           "mpirun"};
+constexpr std::array kOtherModules = {"accelerate.commands.launch", "deepspeed.launcher.runner",
+                                      "lightning.fabric.cli"};
+// These ask Slurm, which hpcctl does not use.
+constexpr std::array kSlurms = {"srun", "sbatch", "salloc", "scontrol"};
 // The options by which torchrun is told where its peers are, with "-" or "_" between words.
 constexpr std::array kRendezvous = {"--rdzv", "--nnodes", "--node", "--master"};
 
-bool IsModule(absl::string_view name) {
-  return std::find(kModules.begin(), kModules.end(), name) != kModules.end();
+template <typename Names>
+bool IsIn(const Names& names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
+
+bool IsModule(absl::string_view name) { return IsIn(kModules, name) || IsIn(kOtherModules, name); }
 
 // Looks for a launcher in what Python is to run: "-m" and a module, or a script. Only two of the
 // options before it take a word of their own.
@@ -81,16 +88,12 @@ std::string NodesOption(const v1::RunSpec& spec) {
   return absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()), " ");
 }
 
-bool IsOther(absl::string_view launcher) {
-  return std::find(kOthers.begin(), kOthers.end(), launcher) != kOthers.end();
-}
-
 std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
   const std::string nodes = NodesOption(spec);
   const std::string leave_out =
       absl::StrCat("leave ", launcher, " and its options out, since hpcctl starts the ranks as it ",
                    "does: 'hpcctl run ", nodes, "-- python train.py'");
-  if (IsOther(launcher)) return absl::StrCat("Instead, ", leave_out);
+  if (IsOtherLauncher(launcher)) return absl::StrCat("Instead, ", leave_out);
   return absl::StrCat("Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
                       " ...' for one on each node; or ", leave_out,
                       ", with --legacy-local-rank if the script wants --local_rank");
@@ -123,8 +126,10 @@ int WordsInFront(const CommandWords& command) {
 
 std::string OtherLauncher(const CommandWords& command) {
   std::string words(FileName(command[0]));
-  if (words == "accelerate" && command.size() > 1) absl::StrAppend(&words, " ", command[1]);
-  return IsOther(words) ? words : "";
+  if ((words == "accelerate" || words == "fabric") && command.size() > 1) {
+    absl::StrAppend(&words, " ", command[1]);
+  }
+  return IsIn(kOthers, words) || IsIn(kSlurms, words) ? words : "";
 }
 
 // The first word behind a program's options.
@@ -136,6 +141,24 @@ CommandWords::const_iterator FirstArgument(const CommandWords& command) {
 // Whether a shell is given what to do as an argument: bash -c "...", sh -lc "...".
 bool GivesText(const CommandWords& shell) {
   return shell.size() > 1 && absl::StartsWith(shell[1], "-") && absl::StrContains(shell[1], "c");
+}
+
+std::string SlurmsRemedy(const v1::RunSpec& spec, absl::string_view command) {
+  const std::string nodes = NodesOption(spec);
+  return absl::StrCat(
+      command, " asks Slurm, and there is none: hpcctl starts the ranks itself. ",
+      command == "sbatch"
+          ? absl::StrCat("'hpcctl run ", nodes, "--detach -- ./job.sh' queues a script")
+          : absl::StrCat("'hpcctl run ", nodes,
+                         "--mode slurm -- python train.py' gives each rank Slurm's variables"));
+}
+
+}  // namespace
+
+bool IsOtherLauncher(absl::string_view launcher) {
+  return IsIn(kOthers, launcher) ||
+         std::any_of(kOtherModules.begin(), kOtherModules.end(),
+                     [&](const char* module) { return absl::EndsWith(launcher, module); });
 }
 
 std::string LauncherInShellText(absl::string_view text) {
@@ -152,8 +175,6 @@ std::string LauncherInShellText(absl::string_view text) {
   return "";
 }
 
-}  // namespace
-
 std::string LauncherIn(const CommandWords& command) {
   if (command.empty()) return "";
   if (const int front = WordsInFront(command); front > 0) {
@@ -164,21 +185,31 @@ std::string LauncherIn(const CommandWords& command) {
   return absl::StartsWith(program, "python") ? LauncherOfPython(command) : OtherLauncher(command);
 }
 
-std::string LauncherInScript(absl::string_view script) {
+std::string ShellTextOf(const CommandWords& command, absl::string_view script) {
+  if (command.empty()) return "";
+  if (IsShell(FileName(command[0]))) {
+    const auto text = FirstArgument(command);
+    return std::string(GivesText(command) && text != command.end() ? *text : script);
+  }
   const bool of_shell = absl::StartsWith(script, "#!") &&
                         !absl::StrContains(script.substr(0, script.find('\n')), "python");
-  return of_shell ? LauncherInShellText(script) : "";
+  return std::string(of_shell ? script : "");
 }
 
 std::string ScriptOf(const CommandWords& command) {
   if (command.empty()) return "";
   const absl::string_view program = FileName(command[0]);
-  if (!IsShell(program)) return command[0];
+  if (!IsShell(program) && !IsPython(program)) return command[0];
   const auto script = FirstArgument(command);
   return script == command.end() || GivesText(command) ? "" : *script;
 }
 
 absl::Status CheckLauncher(const v1::RunSpec& spec) {
+  const std::string first = LauncherIn(spec.command());
+  const bool insists = spec.mode() == v1::LAUNCH_MODE_TORCHRUN;
+  if (IsIn(kSlurms, first) && !insists) {
+    return UsageError(absl::StrCat(SlurmsRemedy(spec, first), ". --mode torchrun insists."));
+  }
   if (!Suspicious(spec) || (IsOnOneNode(spec) && RanksOfANode(spec) == 0)) return absl::OkStatus();
   const std::string launcher = LauncherIn(spec.command());
   return UsageError(absl::StrCat(launcher, " starts the ranks itself, and would be started once ",
@@ -194,22 +225,20 @@ std::string LauncherHint(const v1::RunSpec& spec, absl::string_view script) {
                         "now started once for each of them. ", Remedy(spec, launcher));
   }
   const CommandWords& command = spec.command();
-  const bool shell = !command.empty() && IsShell(FileName(command[0]));
-  const bool inlined = shell && GivesText(command) && FirstArgument(command) != command.end();
-  std::string launcher;
-  if (inlined) {
-    launcher = LauncherInShellText(*FirstArgument(command));
-  } else {
-    launcher = shell ? LauncherInShellText(script) : LauncherInScript(script);
+  const std::string text = ShellTextOf(command, script);
+  const bool inlined = !text.empty() && ScriptOf(command).empty();
+  const std::string launcher = LauncherInShellText(text);
+  const std::string file = inlined ? "the command" : ScriptOf(command);
+  if (IsIn(kSlurms, launcher)) {
+    return absl::StrCat("in ", file, ", ", SlurmsRemedy(spec, launcher));
   }
   const bool asked =
       spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED || !LauncherIn(spec.command()).empty();
   if (launcher.empty() || asked || (IsOnOneNode(spec) && RanksOfANode(spec) == 1)) return "";
-  const std::string file = inlined ? "the command" : ScriptOf(spec.command());
   const std::string once =
       absl::StrCat("the '", launcher, "' in ", file,
                    " starts ranks itself, and is now started once for each rank ", "of hpcctl's: ");
-  if (IsOther(launcher)) {
+  if (IsOtherLauncher(launcher)) {
     return absl::StrCat(once, "leave it out there, since hpcctl starts the ranks as it does");
   }
   return absl::StrCat(

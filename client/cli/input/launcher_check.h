@@ -16,13 +16,21 @@ namespace hpc::client {
 using CommandWords = google::protobuf::RepeatedPtrField<std::string>;
 std::string LauncherIn(const CommandWords& command);
 
-// Returns the launcher that a line of a shell script starts, or "".
-std::string LauncherInScript(absl::string_view script);
-// Returns the script that the command is, or that it gives to a shell; "" for any other command.
+// Whether it finds its peers in a way of its own, and so is best left out: all but torchrun's.
+bool IsOtherLauncher(absl::string_view launcher);
+
+// Returns the launcher that a line of a shell's text starts, or "".
+std::string LauncherInShellText(absl::string_view text);
+// Returns what a shell reads: the text behind "bash -c", or `script`, the text of
+// ScriptOf(command), if that is a shell's. "" for any other command.
+std::string ShellTextOf(const CommandWords& command, absl::string_view script);
+// Returns the script that the command is, or that it gives to a shell or a Python; "" for any other
+// command.
 std::string ScriptOf(const CommandWords& command);
 
 // Returns a usage error where a launcher would be started more than once on a node, or on nodes
-// that would not find each other. --mode says that this is meant, and then there is no error.
+// that would not find each other, and for a command of Slurm's. --mode says that this is meant, and
+// then there is no error.
 absl::Status CheckLauncher(const v1::RunSpec& spec);
 
 // Returns what to say before the start of a run that is right on some nodes only, and "" for any

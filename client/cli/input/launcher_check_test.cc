@@ -73,6 +73,10 @@ TEST(LauncherCheckTest, LaunchersThatFindTheirPeersInTheirOwnWayAreBestLeftOut) 
                     HasSubstr("'hpcctl run -N 2 -- python train.py'"), Not(HasSubstr("per-node"))));
 }
 
+std::string LauncherInScript(const std::string& script) {
+  return LauncherInShellText(ShellTextOf(Split("./train.sh"), script));
+}
+
 TEST(LauncherCheckTest, FindsTheLauncherInAScript) {
   EXPECT_EQ(LauncherInScript("#!/bin/bash\n# torchrun would do\nset -e\n\n"
                              "cd x && OMP_NUM_THREADS=1 torchrun --nproc_per_node=2 train.py\n"),
@@ -90,7 +94,9 @@ TEST(LauncherCheckTest, FindsTheLauncherInAScript) {
 TEST(LauncherCheckTest, AScriptMayBeTheCommandOrAShells) {
   EXPECT_EQ(ScriptOf(Split("./train.sh --lr 1")), "./train.sh");
   EXPECT_EQ(ScriptOf(Split("bash -e train.sh")), "train.sh");
+  EXPECT_EQ(ScriptOf(Split("python -u train.py --lr 1")), "train.py");
   EXPECT_EQ(ScriptOf(Split("bash -c torchrun")), "");
+  EXPECT_EQ(ScriptOf(Split("python -c print()")), "");
   EXPECT_EQ(ScriptOf(Split("bash")), "");
 }
 
@@ -148,6 +154,34 @@ TEST(LauncherCheckTest, OnOneNodeWhoseGpusAreNotKnownItIsHintedAt) {
   EXPECT_THAT(LauncherHint(run, ""),
               AllOf(HasSubstr("once for each of them"),
                     HasSubstr("'hpcctl run --mode per-node -- torchrun ...'")));
+}
+
+TEST(LauncherCheckTest, EachFormOfAnotherLauncherIsKnown) {
+  for (const char* line :
+       {"accelerate-launch x.py", "python -m accelerate.commands.launch x.py",
+        "fabric run --devices=1 x.py", "python3 -m lightning.fabric.cli run x.py"}) {
+    EXPECT_THAT(std::string(CheckLauncher(Typed(2, 2, line)).message()),
+                HasSubstr("'hpcctl run -N 2 -- python train.py'"))
+        << line;
+  }
+}
+
+TEST(LauncherCheckTest, WhatAsksSlurmIsRefusedWithWhatToType) {
+  const auto said = [](const char* line) {
+    return std::string(CheckLauncher(Typed(2, 2, line)).message());
+  };
+  EXPECT_THAT(said("srun python x.py"),
+              HasSubstr("'hpcctl run -N 2 --mode slurm -- python train.py'"));
+  EXPECT_THAT(said("sbatch job.sh"), HasSubstr("'hpcctl run -N 2 --detach -- ./job.sh'"));
+  v1::RunSpec insists = Typed(2, 2, "srun python x.py");
+  insists.set_mode(v1::LAUNCH_MODE_TORCHRUN);
+  EXPECT_OK(CheckLauncher(insists));
+  v1::RunSpec slurm = Typed(1, 1, "./job.sh");
+  slurm.set_mode(v1::LAUNCH_MODE_SLURM);
+  EXPECT_THAT(LauncherHint(slurm, "#!/bin/bash\nsrun python x.py\n"),
+              HasSubstr("in ./job.sh, srun asks Slurm, and there is none"));
+  EXPECT_THAT(LauncherHint(slurm, "#!/bin/bash\nA=$(scontrol show hostnames | head -1)\n"),
+              HasSubstr("scontrol asks Slurm"));
 }
 
 TEST(LauncherCheckTest, SlurmsVariablesAreNothingThatALauncherLooksFor) {

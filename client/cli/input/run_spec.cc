@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/input/launcher_check.h"
+#include "client/cli/input/per_node_check.h"
 #include "client/cli/input/program_on_stdin.h"
 #include "client/cli/input/shell_words.h"
 #include "client/cli/input/usage_error.h"
@@ -160,6 +161,7 @@ absl::StatusOr<v1::RunSpec> BuildSpec(RunOptions run, const Caller& caller) {
   HPC_RETURN_IF_ERROR(SetEnvironment(run, caller, &spec));
   HPC_RETURN_IF_ERROR(SetCommand(run, &spec));
   HPC_RETURN_IF_ERROR(CheckLauncher(spec));
+  HPC_RETURN_IF_ERROR(CheckPerNode(spec));
   HPC_RETURN_IF_ERROR(CompleteWorkdir(caller, &spec));
   spec.set_submit_host(ToValidUtf8(caller.host));
   return spec;

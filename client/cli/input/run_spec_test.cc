@@ -64,7 +64,7 @@ TEST(RunSpecTest, EveryOptionReachesTheSpec) {
                             "--exclude",
                             "pc9",
                             "--mode",
-                            "per-node",
+                            "slurm",
                             "--store",
                             "rank0",
                             "--name",
@@ -104,7 +104,7 @@ TEST(RunSpecTest, EveryOptionReachesTheSpec) {
   EXPECT_EQ(spec->gpus_per_node(), 0);
   EXPECT_THAT(spec->node_list(), ElementsAre("pc1", "pc2", "pc3"));
   EXPECT_THAT(spec->exclude(), ElementsAre("pc9"));
-  EXPECT_EQ(spec->mode(), v1::LAUNCH_MODE_PER_NODE);
+  EXPECT_EQ(spec->mode(), v1::LAUNCH_MODE_SLURM);
   EXPECT_EQ(spec->store_host(), v1::STORE_HOST_RANK0);
   EXPECT_EQ(spec->grow(), v1::GROW_MODE_NOW);
   EXPECT_EQ(spec->name(), "first");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr absl::string_view kPayload = "hpc.usage";
 
-std::string Quoted(absl::string_view typed) { return absl::StrCat("'", ToValidUtf8(typed), "'"); }
+std::string InQuotes(absl::string_view typed) { return absl::StrCat("'", ToValidUtf8(typed), "'"); }
 
 // Returns "hpcctl run", or the program's name alone if `command` is empty.
 std::string Full(absl::string_view command) {
@@ -44,7 +44,7 @@ namespace usage {
 absl::Status UnknownCommand(absl::string_view typed, const std::vector<std::string>& commands) {
   const absl::string_view ours = OursForCommand(typed);
   return UsageError(
-      absl::StrCat("there is no command ", Quoted(typed), ".",
+      absl::StrCat("there is no command ", InQuotes(typed), ".",
                    ours.empty() ? DidYouMean(typed, commands) : absl::StrCat(" ", ours),
                    " 'hpcctl help' lists all commands."));
 }
@@ -57,7 +57,7 @@ absl::Status SecondWordMissing(absl::string_view first, const std::vector<std::s
 absl::Status UnknownSecondWord(absl::string_view first, absl::string_view typed,
                                const std::vector<std::string>& seconds) {
   return UsageError(absl::StrCat("'", Full(first), "' is followed by one of ",
-                                 absl::StrJoin(seconds, ", "), ", not ", Quoted(typed), ".",
+                                 absl::StrJoin(seconds, ", "), ", not ", InQuotes(typed), ".",
                                  DidYouMean(typed, seconds), SeeHelp(first)));
 }
 
@@ -69,7 +69,7 @@ absl::Status UnknownOption(absl::string_view command, absl::string_view typed,
   if (command.empty() && hint.empty()) {
     hint = " Options come after the command's name, as in 'hpcctl run -N 4 -- python train.py'.";
   }
-  return UsageError(absl::StrCat("'", Full(command), "' has no option ", Quoted(typed), ".", hint,
+  return UsageError(absl::StrCat("'", Full(command), "' has no option ", InQuotes(typed), ".", hint,
                                  SeeHelp(command)));
 }
 
@@ -79,7 +79,7 @@ absl::Status ValueMissing(absl::string_view option, absl::string_view metavar) {
 }
 
 absl::Status ValueNotTaken(absl::string_view option, absl::string_view value) {
-  return UsageError(absl::StrCat(option, " takes no value; ", Quoted(value), " was given."));
+  return UsageError(absl::StrCat(option, " takes no value; ", InQuotes(value), " was given."));
 }
 
 absl::Status ArgumentMissing(absl::string_view command, absl::string_view metavar,
@@ -90,7 +90,7 @@ absl::Status ArgumentMissing(absl::string_view command, absl::string_view metava
 
 absl::Status UnexpectedArgument(absl::string_view command, absl::string_view typed,
                                 absl::string_view hint) {
-  return UsageError(absl::StrCat("'", Full(command), "' has no use for ", Quoted(typed), ".",
+  return UsageError(absl::StrCat("'", Full(command), "' has no use for ", InQuotes(typed), ".",
                                  hint.empty() ? SeeHelp(command) : absl::StrCat(" ", hint)));
 }
 
@@ -100,13 +100,13 @@ absl::Status NotANumber(absl::string_view option, absl::string_view typed, int64
                                 ? absl::StrCat("of at least ", min)
                                 : absl::StrCat("from ", min, " to ", max);
   return UsageError(
-      absl::StrCat(option, " takes a whole number ", range, ", not ", Quoted(typed), "."));
+      absl::StrCat(option, " takes a whole number ", range, ", not ", InQuotes(typed), "."));
 }
 
 absl::Status NotAChoice(absl::string_view option, absl::string_view typed,
                         const std::vector<std::string>& choices) {
   return UsageError(absl::StrCat(option, " is one of ", absl::StrJoin(choices, ", "), ", not ",
-                                 Quoted(typed), ".", DidYouMean(typed, choices)));
+                                 InQuotes(typed), ".", DidYouMean(typed, choices)));
 }
 
 absl::Status BadValue(absl::string_view option, absl::string_view problem) {

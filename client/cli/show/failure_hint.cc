@@ -1,8 +1,11 @@
 #include "client/cli/show/failure_hint.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/input/interpreters.h"
+#include "client/cli/input/launcher_check.h"
 
 namespace hpc::client {
 namespace {
@@ -14,19 +17,44 @@ absl::string_view Behind(absl::string_view text, absl::string_view words) {
 }
 
 // Looks for the words of Python's argparse.
-std::string LocalRankHint(absl::string_view reason) {
+std::string LocalRankHint(const v1::Run& run) {
+  const absl::string_view reason = run.reason();
   const absl::string_view missing = Behind(reason, "arguments are required: ");
   const absl::string_view unknown = Behind(reason, "unrecognized arguments: ");
   const bool dash =
       absl::StrContains(missing, "--local-rank") || absl::StrContains(unknown, "--local_rank");
   const bool underscore =
       absl::StrContains(missing, "--local_rank") || absl::StrContains(unknown, "--local-rank");
+  const std::string launcher = LauncherIn(run.command());
+  if ((dash || underscore) && !launcher.empty()) {
+    return absl::StrCat("leave ", launcher,
+                        " out, which gives its ranks the other spelling: 'hpcctl run -N ",
+                        std::max(1, run.min_nodes()), " --ranks-per-node 2 --legacy-local-rank",
+                        dash ? "" : "=underscore", " -- python train.py'");
+  }
   if (dash) {
     return "its script takes --local-rank: 'hpcctl run --legacy-local-rank' gives it that";
   }
   if (underscore) {
     return "if its script takes --local_rank: 'hpcctl run --legacy-local-rank=underscore' gives it "
            "that";
+  }
+  return "";
+}
+
+// Looks for the words of torch.distributed and of gloo.
+std::string DistributedHint(absl::string_view reason) {
+  if (absl::StrContains(reason, "environment variable RANK expected")) {
+    return "torch.distributed takes its rank from RANK, which --mode per-node and --mode slurm "
+           "leave to the command: without --mode each rank has it";
+  }
+  if (absl::StrContains(reason, "doesn't have NCCL built in")) {
+    return "this torch has no NCCL, as on PCs without a GPU: let the script take gloo there, as in "
+           "init_process_group('nccl' if torch.cuda.is_available() else 'gloo')";
+  }
+  if (absl::StrContains(reason, "rank < size")) {
+    return "the script believes that there are fewer ranks than there are, as Lightning's Trainer "
+           "does without num_nodes=N";
   }
   return "";
 }
@@ -121,7 +149,8 @@ std::string TrainHint(const v1::Run& run) {
 
 std::string FailureHint(const v1::Run& run, const Environment& environment) {
   if (run.state() != v1::RUN_STATE_FAILED) return "";
-  std::string hint = LocalRankHint(run.reason());
+  std::string hint = LocalRankHint(run);
+  if (hint.empty()) hint = DistributedHint(run.reason());
   if (hint.empty()) hint = AbortHint(run.reason());
   if (hint.empty()) hint = AddressHint(run.reason());
   if (hint.empty()) hint = SlurmHint(run.reason());

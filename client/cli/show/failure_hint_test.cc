@@ -46,6 +46,25 @@ TEST(FailureHintTest, NamesTheOptionForTheSpellingOfTheLocalRank) {
   }
 }
 
+TEST(FailureHintTest, WhereALauncherGivesTheLocalRankItIsBestLeftOut) {
+  v1::Run run = Failed("python", "old.py: error: unrecognized arguments: --local-rank=0");
+  for (const char* word : {"-m", "torch.distributed.launch", "old.py"}) run.add_command(word);
+  run.set_min_nodes(2);
+  EXPECT_THAT(Hint(run), AllOf(HasSubstr("leave python -m torch.distributed.launch out"),
+                               HasSubstr("'hpcctl run -N 2 --ranks-per-node 2 "
+                                         "--legacy-local-rank=underscore -- python train.py'")));
+}
+
+TEST(FailureHintTest, SaysWhatTorchDistributedLacks) {
+  EXPECT_THAT(Hint(Failed("python", "ValueError: environment variable RANK expected, but not set")),
+              HasSubstr("without --mode"));
+  EXPECT_THAT(
+      Hint(Failed("python", "RuntimeError: Distributed package doesn't have NCCL built in")),
+      HasSubstr("'gloo'"));
+  EXPECT_THAT(Hint(Failed("python", "gloo/context.cc:23] rank < size. 2 vs 2")),
+              HasSubstr("num_nodes=N"));
+}
+
 TEST(FailureHintTest, SaysThatAScriptNeedsNoAddressOfItsOwn) {
   for (
       const char* said :

@@ -35,7 +35,10 @@ int32_t RefusalCode(const absl::Status& status) {
 // The store is the workers', unless the torch of a node cannot be its client and the run leaves the
 // choice to us. A single rank has nobody to meet but the processes that it makes itself: a script
 // that calls mp.spawn lets one of them serve a store.
-protocol::StoreHost DecideStoreHost(const Attempt& attempt, protocol::StoreHost asked) {
+protocol::StoreHost DecideStoreHost(const Attempt& attempt, const RunRequest& request) {
+  // A launcher that runs as the command serves a store of its own.
+  if (request.mode == protocol::LaunchMode::kPerNode) return protocol::StoreHost::kRank0;
+  const protocol::StoreHost asked = request.store_host;
   if (asked != protocol::StoreHost::kAuto) return asked;
   if (attempt.record.world_size == 1) return protocol::StoreHost::kRank0;
   const bool all_can = std::all_of(attempt.members.begin(), attempt.members.end(),
@@ -203,8 +206,7 @@ void GangStarter::Prepared(Turn& turn, Run* run, Member* member, const protocol:
 // Only where a worker serves the store can nodes vouch for one another: that is where they do it.
 bool GangStarter::CanBeWitnessed(const Run& run) const {
   const Attempt& attempt = *run.attempt;
-  return attempt.members.size() > 1 && run.request().mode != protocol::LaunchMode::kPerNode &&
-         attempt.record.store_host == protocol::StoreHost::kWorker &&
+  return attempt.members.size() > 1 && attempt.record.store_host == protocol::StoreHost::kWorker &&
          std::all_of(attempt.members.begin(), attempt.members.end(), [this](const Member& m) {
            return state_->nodes.Find(m.placement.node)->can_vouch;
          });
@@ -218,7 +220,7 @@ void GangStarter::SendStart(Turn& turn, Run* run) {
         absl::StrCat(first.placement.node, " has not said on which port the rendezvous store is");
     return gangs_->Stop(turn, run, {AttemptOutcome::kStartFailed, why, run->request().stop_grace});
   }
-  attempt.record.store_host = DecideStoreHost(attempt, run->request().store_host);
+  attempt.record.store_host = DecideStoreHost(attempt, run->request());
   attempt.record.master_addr =
       attempt.record.store_host == protocol::StoreHost::kWorker && !first.store_addr.empty()
           ? first.store_addr

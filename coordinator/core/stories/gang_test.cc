@@ -61,6 +61,20 @@ TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
                           "rendezvous: unless they met in another way, 2 separate copies ran"));
 }
 
+TEST(GangTest, WhetherLaunchersOfTheirOwnHaveMetIsNotClaimed) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  RunRequest request = Nodes(2);
+  request.mode = protocol::LaunchMode::kPerNode;
+  const RunId run = c.Submit(request);
+  c.Run(run);
+  c.Pass(absl::Hours(1));
+  EXPECT_THAT(c.TakeEvents("run.rendezvous-late"), IsEmpty());
+  for (const int32_t rank : {0, 1}) ASSERT_OK(c.Exit(run, rank, 0));
+  c.AllReturned(run);
+  EXPECT_THAT(c.TakeEvents(), Contains("run.succeeded every rank exited 0 after 1 h"));
+}
+
 // A running gang on two nodes with one rank each.
 class RunningGangTest : public ::testing::Test {
  protected:

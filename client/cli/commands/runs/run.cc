@@ -15,6 +15,7 @@
 #include "client/cli/input/code_state.h"
 #include "client/cli/input/foreign_words.h"
 #include "client/cli/input/launcher_check.h"
+#include "client/cli/input/per_node_check.h"
 #include "client/cli/input/program_on_stdin.h"
 #include "client/cli/input/run_spec.h"
 #include "client/cli/input/usage_error.h"
@@ -69,8 +70,8 @@ class RunCommand : public Command {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
     const std::string script = ReadScript(spec);
-    for (const std::string& hint :
-         {LauncherHint(spec, script), SlurmLinesHint(ScriptOf(spec.command()), script)}) {
+    for (const std::string& hint : {LauncherHint(spec, script), PerNodeHint(spec, script),
+                                    SlurmLinesHint(ScriptOf(spec.command()), script)}) {
       if (!hint.empty()) session->Notice(hint);
     }
     if (!reads_program && !detach_ && HasInput(STDIN_FILENO)) {

@@ -1,0 +1,163 @@
+#include "client/cli/input/per_node_check.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/input/interpreters.h"
+#include "client/cli/input/launcher_check.h"
+#include "client/cli/input/run_options.h"
+#include "client/cli/input/usage_error.h"
+
+namespace hpc::client {
+namespace {
+
+// One option of a launcher, as "--rdzv-endpoint=localhost:0", with "-" between its words.
+struct LauncherOption {
+  std::string name;
+  std::string value;
+  std::string typed;
+};
+
+// The options in front of the script; torchrun takes both "--nnodes=1" and "--nnodes 1".
+template <typename Words>
+std::vector<LauncherOption> OptionsIn(const Words& words) {
+  std::vector<LauncherOption> found;
+  for (auto it = words.begin(); it != words.end(); ++it) {
+    const std::string word(*it);
+    if (absl::EndsWith(word, ".py")) break;
+    if (!absl::StartsWith(word, "--")) continue;
+    const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
+    LauncherOption option{absl::StrReplaceAll(parts.first, {{"_", "-"}}), parts.second, word};
+    const bool apart = !absl::StrContains(word, '=') && option.name != "--standalone" &&
+                       std::next(it) != words.end();
+    if (apart && !absl::StartsWith(*std::next(it), "-")) {
+      option.value = std::string(*std::next(it));
+      absl::StrAppend(&option.typed, " ", option.value);
+    }
+    found.push_back(std::move(option));
+  }
+  return found;
+}
+
+bool IsOfThisPc(absl::string_view endpoint) {
+  return absl::StartsWith(endpoint, "localhost") || absl::StartsWith(endpoint, "127.");
+}
+
+// Why the option keeps a node from its peers; "" if it does not.
+std::string WhyAlone(const LauncherOption& option) {
+  if (option.name == "--standalone") return "makes each node train alone";
+  if (option.name == "--nnodes" && option.value == "1") return "makes each node train alone";
+  const bool endpoint = option.name == "--rdzv-endpoint" || option.name == "--master-addr";
+  if (endpoint && IsOfThisPc(option.value)) return "means another PC on each node";
+  if (endpoint && (option.value.empty() || option.value[0] == ':')) {
+    return "names no PC: a variable in it was empty in this shell";
+  }
+  if (option.name != "--node-rank") return "";
+  const bool number = !option.value.empty() &&
+                      std::all_of(option.value.begin(), option.value.end(), absl::ascii_isdigit);
+  return number || option.value.empty() ? "is the same on each node" : "";
+}
+
+bool IsOnSeveralNodes(const v1::RunSpec& spec) { return spec.max_nodes() > 1; }
+
+// Whether nothing in the Python script looks as if it started ranks for a node.
+bool IsPlainScript(const CommandWords& command, absl::string_view script) {
+  if (command.empty() || !IsPython(FileName(command[0])) || script.empty()) return false;
+  constexpr std::array kSigns = {"NODE_RANK", "NNODES", "PET_",           "lightning",
+                                 "Lightning", "spawn",  "multiprocessing"};
+  return std::none_of(kSigns.begin(), kSigns.end(),
+                      [&](const char* sign) { return absl::StrContains(script, sign); });
+}
+
+bool HasOption(const v1::RunSpec& spec, absl::string_view name) {
+  const std::vector<LauncherOption> options = OptionsIn(spec.command());
+  return std::any_of(options.begin(), options.end(),
+                     [&](const LauncherOption& option) { return option.name == name; });
+}
+
+}  // namespace
+
+absl::Status CheckPerNode(const v1::RunSpec& spec) {
+  if (spec.mode() != v1::LAUNCH_MODE_PER_NODE) return absl::OkStatus();
+  const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
+  if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED &&
+      spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_NONE) {
+    return UsageError(absl::StrCat(
+        "--legacy-local-rank is for ranks that hpcctl starts, and with --mode per-node the command "
+        "starts its own: leave the launcher and --mode out, as in 'hpcctl run ",
+        nodes, " --ranks-per-node 2 --legacy-local-rank=underscore -- python train.py'."));
+  }
+  const std::string launcher = LauncherIn(spec.command());
+  if (!IsOnSeveralNodes(spec) || launcher.empty() || IsOtherLauncher(launcher)) {
+    return absl::OkStatus();
+  }
+  for (const LauncherOption& option : OptionsIn(spec.command())) {
+    const std::string why = WhyAlone(option);
+    if (why.empty()) continue;
+    return UsageError(absl::StrCat(
+        "'", option.typed, "' of ", launcher, " ", why,
+        ": leave it out, since --mode per-node tells torchrun how many nodes there are, which of "
+        "them it is on and where they meet: 'hpcctl run ",
+        nodes, " --mode per-node -- ", launcher, " --nproc-per-node=2 train.py'."));
+  }
+  return absl::OkStatus();
+}
+
+std::string PerNodeHint(const v1::RunSpec& spec, absl::string_view script) {
+  const std::string text = ShellTextOf(spec.command(), script);
+  const std::string alone = IsOnSeveralNodes(spec) ? AloneInShellText(text) : "";
+  if (!alone.empty()) {
+    return absl::StrCat("'", alone,
+                        "' in the script makes each node train alone: leave it out there, since "
+                        "--mode per-node tells torchrun where the others are");
+  }
+  if (spec.mode() != v1::LAUNCH_MODE_PER_NODE || !IsOnSeveralNodes(spec)) return "";
+  const std::string launcher = LauncherIn(spec.command());
+  const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
+  if (launcher == "fabric run") {
+    if (HasOption(spec, "--node-rank")) return "";
+    return absl::StrCat(
+        "fabric run is not told which node it is on, so no node finds the others: 'hpcctl run ",
+        nodes,
+        " --mode per-node -- bash -c 'fabric run --num-nodes=$NNODES --node-rank=$NODE_RANK "
+        "--main-address=$MASTER_ADDR --main-port=$MASTER_PORT train.py''");
+  }
+  const bool told = HasOption(spec, "--machine-rank") || HasOption(spec, "--config-file") ||
+                    HasOption(spec, "--no-ssh");
+  if (launcher.empty() && IsPlainScript(spec.command(), script)) {
+    return absl::StrCat(
+        ScriptOf(spec.command()),
+        " is started once on each node, and with --mode per-node it gets NODE_RANK but no RANK or "
+        "WORLD_SIZE: unless it starts its ranks itself, as Lightning does, leave that out: "
+        "'hpcctl run ",
+        nodes, " -- python ", ScriptOf(spec.command()), "'");
+  }
+  if (!IsOtherLauncher(launcher) || told) return "";
+  return absl::StrCat(launcher,
+                      " is not told where the other nodes are, so each node trains alone: leave it "
+                      "and --mode per-node out, since hpcctl starts the ranks: 'hpcctl run ",
+                      nodes, " -- python train.py'");
+}
+
+std::string AloneInShellText(absl::string_view text) {
+  if (LauncherInShellText(text).empty() || IsOtherLauncher(LauncherInShellText(text))) return "";
+  const std::string joined = absl::StrReplaceAll(text, {{"\\\n", " "}});
+  for (const absl::string_view line : absl::StrSplit(joined, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t;&|()\"'"), absl::SkipEmpty());
+    for (const LauncherOption& option : OptionsIn(words)) {
+      if (!WhyAlone(option).empty()) return option.typed;
+    }
+  }
+  return "";
+}
+
+}  // namespace hpc::client
