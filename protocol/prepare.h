@@ -63,7 +63,12 @@ struct Prepared {
   int32_t store_port = 0;
   bool store_client_ok = true;  // false: its torch cannot be a client of the worker's store
   RecallAccess recall = {};
+  // Of a run that is started again: the names of what is in its own HPC_CHECKPOINT_DIR here,
+  // sorted; the first kMostCheckpoints. None where the user has named another folder.
+  std::vector<std::string> checkpoints = {};
 };
+
+inline constexpr size_t kMostCheckpoints = 64;
 
 }  // namespace hpc::protocol
 

@@ -187,6 +187,18 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prep
   return WriteParams(ParamsFile(RanksDir(state_dir, prepare.ref)), prepare, account);
 }
 
+std::vector<std::string> ListCheckpoints(const std::string& state_dir,
+                                         const protocol::Prepare& prepare,
+                                         const AccountIds* account) {
+  if (ChoosesCheckpointDir(prepare)) return {};
+  const FileRights rights(account);
+  auto names = NamesIn(CheckpointDir(RunDir(state_dir, prepare.ref.run)));
+  if (!names.ok()) return {};
+  std::sort(names->begin(), names->end());
+  if (names->size() > protocol::kMostCheckpoints) names->resize(protocol::kMostCheckpoints);
+  return *std::move(names);
+}
+
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
                               const SpareFolders* spares) {
   // This comes first: a file system without a journal may bring a folder back under both of its

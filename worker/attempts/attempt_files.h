@@ -59,6 +59,11 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares = nullptr,
                               const std::vector<RecordLine>& others = {}, bool home = false);
+// Returns the names of what is in the run's own folder for checkpoints, sorted, kMostCheckpoints at
+// most; none where the user has named another folder. Only what `account` may read counts.
+std::vector<std::string> ListCheckpoints(const std::string& state_dir,
+                                         const protocol::Prepare& prepare,
+                                         const AccountIds* account);
 // Makes the files durable. An end that the supervisor has synced is then found after a power cut,
 // and so is a checkpoint that the program has synced. This takes a while on some disks.
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

@@ -151,6 +151,7 @@ void AttemptRunner::OnLaunch(protocol::Prepared prepared, worker::Launch launch)
   if (stopped_) return Stop({.ref = ref_, .reason = "stopped before it was prepared"});
   prepared.store_client_ok = plan_.python.store_client_ok;
   prepared.recall = launch.recall;
+  prepared.checkpoints = plan_.checkpoints;
   context_->observer->OnPrepared(prepared);
 }
 

@@ -200,9 +200,13 @@ absl::Status Fill(const protocol::Prepare& prepare, const PrepareContext& contex
   const RankProgram& first = plan->ranks.ranks.front();
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
   AskPython(prepare, context, account, EnvironmentToAsk(prepare, facts, first.env), plan);
-  return OfThisNode(facts.node,
-                    MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(),
-                                     context.record, /*home=*/!facts.home.empty()));
+  HPC_RETURN_IF_ERROR(
+      OfThisNode(facts.node, MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(),
+                                              context.record, /*home=*/!facts.home.empty())));
+  if (prepare.restart_count > 0) {
+    plan->checkpoints = ListCheckpoints(context.state_dir, prepare, ids);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ struct PreparePlan {
   std::string program;  // resolved path
   RankPrograms ranks;
   PythonFacts python;
-  std::optional<AccountIds> account;  // the account that ranks run as; not set: the worker's own
+  std::vector<std::string> checkpoints;  // see protocol::Prepared
+  std::optional<AccountIds> account;     // the account that ranks run as; not set: the worker's own
 };
 
 struct PrepareContext {

@@ -190,6 +190,7 @@ void Fill(const protocol::Prepared& m, v1::WorkerMessage* out) {
   one->set_recall_port(m.recall.port);
   one->set_recall_key(m.recall.key);
   one->set_recall_proof(m.recall.proof);
+  for (const std::string& name : m.checkpoints) one->add_checkpoints(ToValidUtf8(name));
 }
 
 void Fill(const protocol::Started& m, v1::WorkerMessage* out) {

@@ -86,6 +86,20 @@ TEST(AttemptFilesTest, TheFoldersOfARunStayForAnAttemptThatIsHereAlready) {
   EXPECT_NE(access(dir.File("runs/12").c_str(), F_OK), 0);
 }
 
+TEST(AttemptFilesTest, TheCheckpointsOfARunAreNamed) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
+  EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr), IsEmpty());
+  for (const char* name : {"step-10", "last", "step-20"}) {
+    dir.Append(std::string("runs/12/checkpoints/") + name, "x");
+  }
+  EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr),
+              ElementsAre("last", "step-10", "step-20"));
+  protocol::Prepare elsewhere = TwoRanks();
+  elsewhere.env = {{"HPC_CHECKPOINT_DIR", "/srv/share"}};
+  EXPECT_THAT(ListCheckpoints(dir.path(), elsewhere, nullptr), IsEmpty());
+}
+
 TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoFolderForThem) {
   const testing::TempDir dir;
   protocol::Prepare prepare = TwoRanks();

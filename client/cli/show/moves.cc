@@ -38,7 +38,7 @@ std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
     if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
     if (waits_) return absl::StrCat(run, " waits: ", text);
   }
-  for (const char* kind : {"run.held", "run.released", "run.changed"}) {
+  for (const char* kind : {"run.held", "run.released", "run.changed", "run.checkpoints"}) {
     if (update.event_kind() == kind) return absl::StrCat(run, ": ", text);
   }
   if (update.event_kind() == "rank.output") return absl::StrCat(run, ": ", text);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/text.h"
+#include "coordinator/core/gangs/checkpoint_folders.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/state/holdings.h"
 #include "coordinator/core/values/exit_codes.h"
@@ -90,6 +91,14 @@ std::string LeftBehind(const Run& run, const std::vector<Seat>& seats) {
   });
   if (last.empty() || stays || run.record.started_at == absl::InfinitePast()) return "";
   return absl::StrCat("; what it has saved in $HPC_CHECKPOINT_DIR stays on ", JoinWords(last));
+}
+
+void SayWhatCheckpointsLack(Turn& turn, const Attempt& attempt) {
+  std::vector<CheckpointFolder> folders;
+  for (const Member& m : attempt.members) folders.push_back({m.placement.node, m.checkpoints});
+  const std::string words = DifferenceInWords(folders);
+  if (words.empty()) return;
+  turn.Event(event::kRunCheckpoints, About(attempt.ref()), words, Severity::kWarning);
 }
 
 }  // namespace
@@ -200,6 +209,7 @@ void GangStarter::Prepared(Turn& turn, Run* run, Member* member, const protocol:
   member->store_port = report.store_port;
   member->store_client_ok = report.store_client_ok;
   member->recall = report.recall;
+  member->checkpoints = report.checkpoints;
   if (attempt.AllPrepared()) SendStart(turn, run);
 }
 
@@ -236,6 +246,7 @@ void GangStarter::SendStart(Turn& turn, Run* run) {
                    "; rendezvous at ", attempt.record.master_addr, ":", attempt.record.master_port,
                    attempt.record.store_host == protocol::StoreHost::kWorker ? " (the worker)"
                                                                              : " (rank 0)"));
+  SayWhatCheckpointsLack(turn, attempt);
   for (Member& m : attempt.members) {
     m.Reach(MemberStage::kToldToStart);
     turn.Tell(m.placement.node,

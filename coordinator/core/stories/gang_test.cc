@@ -61,6 +61,24 @@ TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
                           "rendezvous: unless they met in another way, 2 separate copies ran"));
 }
 
+TEST(GangTest, WhatOneNodeLacksOfTheCheckpointsIsSaidBeforeItGoesOn) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  RunRequest request = Nodes(2);
+  request.max_restarts = 1;
+  const RunId run = c.Submit(request);
+  c.Run(run);
+  ASSERT_OK(c.Exit(run, 1, 1));
+  c.AllReturned(run);
+  c.Pass(absl::Seconds(10));
+  c.TakeEvents();
+  ASSERT_OK(c.Prepared(run, "pc1", absl::OkStatus(), {"last.ckpt"}));
+  ASSERT_OK(c.Prepared(run, "pc2"));
+  EXPECT_THAT(c.TakeEvents("run.checkpoints"),
+              ElementsAre(StartsWith("run.checkpoints in $HPC_CHECKPOINT_DIR, last.ckpt is on pc1 "
+                                     "and not on pc2: ")));
+}
+
 TEST(GangTest, WhetherLaunchersOfTheirOwnHaveMetIsNotClaimed) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});

@@ -279,8 +279,10 @@ void ClusterTester::SaveSeen() {
   Settle();
 }
 
-absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status) {
+absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status,
+                                     std::vector<std::string> checkpoints) {
   protocol::Prepared report;
+  report.checkpoints = std::move(checkpoints);
   report.ref = ref(run);
   report.status = std::move(status);
   report.recall = recall;

@@ -81,7 +81,8 @@ class ClusterTester {
   void SaveSeen();
 
   // What a node reports about the newest attempt of a run.
-  absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
+  absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus(),
+                        std::vector<std::string> checkpoints = {});
   absl::Status Started(RunId run, const std::string& node,
                        absl::Duration ago = absl::ZeroDuration());
   absl::Status Exit(RunId run, int rank, int code);

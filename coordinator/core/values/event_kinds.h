@@ -5,13 +5,15 @@
 namespace hpc::coordinator::event {
 
 // ---- runs
-inline constexpr char kRunQueued[] = "run.queued";        // accepted; what it asks for
-inline constexpr char kRunWaiting[] = "run.waiting";      // could not start at once, and why
-inline constexpr char kRunChanged[] = "run.changed";      // asks for something else, and for what
-inline constexpr char kRunHeld[] = "run.held";            // does not start until it is released
-inline constexpr char kRunReleased[] = "run.released";    // may start again
-inline constexpr char kRunPlaced[] = "run.placed";        // got its nodes, and why these ones
-inline constexpr char kRunPrepared[] = "run.prepared";    // every node is ready; ranks are started
+inline constexpr char kRunQueued[] = "run.queued";      // accepted; what it asks for
+inline constexpr char kRunWaiting[] = "run.waiting";    // could not start at once, and why
+inline constexpr char kRunChanged[] = "run.changed";    // asks for something else, and for what
+inline constexpr char kRunHeld[] = "run.held";          // does not start until it is released
+inline constexpr char kRunReleased[] = "run.released";  // may start again
+inline constexpr char kRunPlaced[] = "run.placed";      // got its nodes, and why these ones
+inline constexpr char kRunPrepared[] = "run.prepared";  // every node is ready; ranks are started
+inline constexpr char kRunCheckpoints[] =
+    "run.checkpoints";  // its nodes do not find the same checkpoints, and which
 inline constexpr char kRunStarted[] = "run.started";      // every rank is running
 inline constexpr char kRunConnected[] = "run.connected";  // every rank has reached the rendezvous
 inline constexpr char kRunRendezvousLate[] =

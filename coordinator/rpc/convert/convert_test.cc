@@ -53,6 +53,13 @@ TEST(Workers, AShortTimeLeftIsNotSentAsUntilLent) {
   EXPECT_EQ(ToProto(owner).set_owner().grace_ms(), 25'000);
 }
 
+TEST(Workers, NoMoreCheckpointsAreTakenThanAWorkerNames) {
+  v1::Prepared prepared;
+  for (int i = 0; i < 100; ++i) prepared.add_checkpoints(absl::StrCat("step-", i));
+  EXPECT_EQ(FromProto(prepared).checkpoints.size(), protocol::kMostCheckpoints);
+  EXPECT_EQ(FromProto(prepared).checkpoints[1], "step-1");
+}
+
 TEST(Workers, ARefusalKeepsItsCodeAndWords) {
   v1::Prepared prepared;
   prepared.set_error_code(5);

@@ -236,6 +236,9 @@ protocol::Prepared FromProto(const v1::Prepared& prepared) {
   out.store_client_ok = prepared.store_client_ok();
   out.recall = {prepared.recall_port(), Words(prepared.recall_key()),
                 Words(prepared.recall_proof())};
+  for (const std::string& name : prepared.checkpoints()) {
+    if (out.checkpoints.size() < protocol::kMostCheckpoints) out.checkpoints.push_back(Words(name));
+  }
   return out;
 }
 
