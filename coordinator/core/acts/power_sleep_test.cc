@@ -177,7 +177,7 @@ TEST(SleepTest, OwnerWhoCannotWaitShortensTheGraceOfTheWholeGangAndNobodyLengthe
   protocol::Hello hello = HelloOf("pc1");
   hello.attempts.push_back({{run, 1}, true});
   ASSERT_OK(c.Hello(hello));
-  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed within 10 s",
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed within 6 s",
                                             "pc1: stop 1.1 within 6 s: pc2 goes to sleep"));
 }
 
