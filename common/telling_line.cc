@@ -47,18 +47,6 @@ bool IsLoggedInPassing(absl::string_view line) {
   return space + 1 < colon && IsNumber(head.substr(colon + 1));
 }
 
-// Returns whether Python issued `line` as a warning: "train.py:12: UserWarning: ...". Without a
-// place before it, "UserWarning: ..." is the end of a traceback.
-bool IsPythonWarning(absl::string_view line) {
-  const size_t name_end = line.find("Warning:");
-  if (name_end == absl::string_view::npos) return false;
-  absl::string_view place = line.substr(0, name_end);
-  while (!place.empty() && IsOfAName(place.back())) place.remove_suffix(1);
-  if (!absl::ConsumeSuffix(&place, ": ")) return false;
-  const size_t colon = place.rfind(':');
-  return colon != absl::string_view::npos && IsNumber(place.substr(colon + 1));
-}
-
 // Returns whether `line` ends a Python traceback: "ValueError: bad shape",
 // "torch.cuda.OutOfMemoryError: ...".
 bool NamesAnException(absl::string_view line) {
@@ -67,6 +55,33 @@ bool NamesAnException(absl::string_view line) {
   if (!std::all_of(name.begin(), name.end(), IsOfAName)) return false;
   return absl::EndsWith(name, "Error") || absl::EndsWith(name, "Exception") ||
          name == "KeyboardInterrupt";
+}
+
+// Returns whether `line` begins with a place in a Python file: "/venv/pytree.py:21: `isinstance` is
+// deprecated". So Lightning shows its warnings. pytest shows exceptions so, too.
+bool IsRemarkOnAPlace(absl::string_view line) {
+  constexpr absl::string_view kPython = ".py:";
+  const size_t file_end = line.find(kPython);
+  if (file_end == absl::string_view::npos || absl::StrContains(line.substr(0, file_end), ' ')) {
+    return false;
+  }
+  const absl::string_view rest = line.substr(file_end + kPython.size());
+  const size_t colon = rest.find(": ");
+  return colon != absl::string_view::npos && IsNumber(rest.substr(0, colon)) &&
+         !NamesAnException(rest.substr(colon + 2));
+}
+
+// Returns whether Python issued `line` as a warning: "train.py:12: UserWarning: ...". Without a
+// place before it, "UserWarning: ..." is the end of a traceback.
+bool IsPythonWarning(absl::string_view line) {
+  if (IsRemarkOnAPlace(line)) return true;
+  const size_t name_end = line.find("Warning:");
+  if (name_end == absl::string_view::npos) return false;
+  absl::string_view place = line.substr(0, name_end);
+  while (!place.empty() && IsOfAName(place.back())) place.remove_suffix(1);
+  if (!absl::ConsumeSuffix(&place, ": ")) return false;
+  const size_t colon = place.rfind(':');
+  return colon != absl::string_view::npos && IsNumber(place.substr(colon + 1));
 }
 
 // How many lines from lines[at] on belong to a warning of Python; 0 if none begins there. Below its

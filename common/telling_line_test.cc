@@ -80,6 +80,12 @@ TEST(TellingLineTest, AWarningOfPythonTellsNothingNorDoesItsSource) {
   EXPECT_EQ(TellingLine("a.py:3: FutureWarning: old\nno GPU here\n"), "no GPU here");
 }
 
+TEST(TellingLineTest, ARemarkOnAPlaceIsAWarningUnlessItIsAnException) {
+  EXPECT_EQ(TellingLine("/venv/_pytree.py:21: `isinstance` is deprecated, use another\n"), "");
+  EXPECT_EQ(TellingLine("test_a.py:21: AssertionError\n"), "test_a.py:21: AssertionError");
+  EXPECT_EQ(TellingLine("cannot open a.py:21: gone\n"), "cannot open a.py:21: gone");
+}
+
 TEST(TellingLineTest, AWarningThatPythonRaisedTells) {
   EXPECT_EQ(TellingLine("    raise UserWarning(\"x\")\nUserWarning: x\n"), "UserWarning: x");
   EXPECT_EQ(TellingLine("gave up: Warning: low disk"), "gave up: Warning: low disk");

@@ -93,6 +93,10 @@ std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
   const std::string leave_out =
       absl::StrCat("leave ", launcher, " and its options out, since hpcctl starts the ranks as it ",
                    "does: 'hpcctl run ", nodes, "-- python train.py'");
+  if (launcher == "fabric run") {
+    return absl::StrCat("Instead, type ", FabricCommand(spec), "; or give Fabric() its ",
+                        "num_nodes and strategy, and ", leave_out);
+  }
   if (IsOtherLauncher(launcher)) return absl::StrCat("Instead, ", leave_out);
   return absl::StrCat("Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
                       " ...' for one on each node; or ", leave_out,
@@ -154,6 +158,13 @@ std::string SlurmsRemedy(const v1::RunSpec& spec, absl::string_view command) {
 }
 
 }  // namespace
+
+std::string FabricCommand(const v1::RunSpec& spec) {
+  return absl::StrCat("'hpcctl run ", NodesOption(spec),
+                      "--mode per-node -- bash -c 'fabric run --num-nodes=$NNODES "
+                      "--node-rank=$NODE_RANK --main-address=$MASTER_ADDR "
+                      "--main-port=$MASTER_PORT train.py''");
+}
 
 bool IsOtherLauncher(absl::string_view launcher) {
   return IsIn(kOthers, launcher) ||

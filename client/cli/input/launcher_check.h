@@ -19,6 +19,9 @@ std::string LauncherIn(const CommandWords& command);
 // Whether it finds its peers in a way of its own, and so is best left out: all but torchrun's.
 bool IsOtherLauncher(absl::string_view launcher);
 
+// What to type for a fabric run on each node that is told where the others are.
+std::string FabricCommand(const v1::RunSpec& spec);
+
 // Returns the launcher that a line of a shell's text starts, or "".
 std::string LauncherInShellText(absl::string_view text);
 // Returns what a shell reads: the text behind "bash -c", or `script`, the text of

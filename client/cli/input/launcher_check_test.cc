@@ -166,6 +166,11 @@ TEST(LauncherCheckTest, EachFormOfAnotherLauncherIsKnown) {
   }
 }
 
+TEST(LauncherCheckTest, FabricIsToldWhereTheOthersAreByItsOwnOptions) {
+  EXPECT_THAT(std::string(CheckLauncher(Typed(2, 2, "fabric run x.py")).message()),
+              HasSubstr("'hpcctl run -N 2 --mode per-node -- bash -c 'fabric run --num-nodes="));
+}
+
 TEST(LauncherCheckTest, WhatAsksSlurmIsRefusedWithWhatToType) {
   const auto said = [](const char* line) {
     return std::string(CheckLauncher(Typed(2, 2, line)).message());

@@ -123,11 +123,8 @@ std::string PerNodeHint(const v1::RunSpec& spec, absl::string_view script) {
   const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
   if (launcher == "fabric run") {
     if (HasOption(spec, "--node-rank")) return "";
-    return absl::StrCat(
-        "fabric run is not told which node it is on, so no node finds the others: 'hpcctl run ",
-        nodes,
-        " --mode per-node -- bash -c 'fabric run --num-nodes=$NNODES --node-rank=$NODE_RANK "
-        "--main-address=$MASTER_ADDR --main-port=$MASTER_PORT train.py''");
+    return absl::StrCat("fabric run is not told which node it is on, so no node finds the others: ",
+                        FabricCommand(spec));
   }
   const bool told = HasOption(spec, "--machine-rank") || HasOption(spec, "--config-file") ||
                     HasOption(spec, "--no-ssh");

@@ -245,7 +245,7 @@ TEST_F(MeetingTest, ProgramThatNeedsNoRendezvousIsNotSaidToWait) {
   EXPECT_EQ(State(), absl::StrCat("no rank has come to the rendezvous for 1 h", words));
   EXPECT_THAT(c.TakeEvents(),
               ElementsAre(absl::StrCat(
-                  "run.rendezvous-late no rank has come to the rendezvous for 1 min", words)))
+                  "run.rendezvous-late no rank has come to the rendezvous for 30 s", words)))
       << "it is said once";
 }
 

@@ -24,7 +24,7 @@ constexpr std::array<absl::Duration, 3> kSayLate = {absl::Seconds(10), absl::Min
                                                     absl::Minutes(10)};
 
 // It is said once that nobody has come at all.
-constexpr absl::Duration kSayNobody = absl::Minutes(1);
+constexpr absl::Duration kSayNobody = absl::Seconds(30);
 
 struct Gathering {
   std::vector<int32_t> here, missing;

@@ -11,6 +11,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/follow/attached_run.h"
+#include "client/cli/input/address_check.h"
 #include "client/cli/input/caller.h"
 #include "client/cli/input/code_state.h"
 #include "client/cli/input/foreign_words.h"
@@ -70,8 +71,9 @@ class RunCommand : public Command {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
     const std::string script = ReadScript(spec);
-    for (const std::string& hint : {LauncherHint(spec, script), PerNodeHint(spec, script),
-                                    SlurmLinesHint(ScriptOf(spec.command()), script)}) {
+    for (const std::string& hint :
+         {LauncherHint(spec, script), PerNodeHint(spec, script), AddressHint(spec, script),
+          SlurmLinesHint(ScriptOf(spec.command()), script)}) {
       if (!hint.empty()) session->Notice(hint);
     }
     if (!reads_program && !detach_ && HasInput(STDIN_FILENO)) {

@@ -1,0 +1,60 @@
+#include "client/cli/input/address_check.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/input/launcher_check.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr std::array kNames = {"MASTER_ADDR", "MASTER_PORT"};
+
+std::string SetByOption(const v1::RunSpec& spec) {
+  for (const v1::KeyValue& variable : spec.env()) {
+    for (const char* name : kNames) {
+      if (variable.key() == name) return absl::StrCat("--env ", name);
+    }
+  }
+  return "";
+}
+
+// A value that names the variable itself, as MASTER_ADDR=${MASTER_ADDR:-localhost}, leaves ours.
+bool Sets(absl::string_view word, absl::string_view name) {
+  return absl::StartsWith(word, absl::StrCat(name, "=")) &&
+         !absl::StrContains(word.substr(name.size()), name);
+}
+
+std::string SetInShellText(absl::string_view text) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t;&|("))) {
+      for (const char* name : kNames) {
+        if (Sets(word, name)) return absl::StrCat("the script's ", name);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string AddressHint(const v1::RunSpec& spec, absl::string_view script) {
+  const bool alone = spec.max_nodes() <= 1 && spec.ranks_per_node() <= 1;
+  if (alone || spec.mode() == v1::LAUNCH_MODE_PER_NODE || spec.store_host() == v1::STORE_HOST_RANK0)
+    return "";
+  std::string what = SetByOption(spec);
+  if (what.empty()) what = SetInShellText(ShellTextOf(spec.command(), script));
+  if (what.empty()) return "";
+  return absl::StrCat(
+      what,
+      " takes the place of hpcctl's, and nobody serves a store there, so ranks would "
+      "wait for it: leave MASTER_ADDR and MASTER_PORT out, or let rank 0 serve it "
+      "with --store rank0");
+}
+
+}  // namespace hpc::client
