@@ -35,9 +35,9 @@ def measure(scale):
     note = f"over loopback: {alone}" if alone else ""
     return [
         Figure("launch of a gang, Unix socket", "ms", column(near, "wall"),
-               [Goal(0.25, peer="Slurm")]),
+               [Goal(0.28, peer="Slurm")]),
         Figure("launch of a gang, TCP from another host", "ms", column(far, "wall"),
-               [Goal(0.35, peer="Slurm")], note),
+               [Goal(0.4, peer="Slurm")], note),
         Figure("CPU of a gang's launch, Unix socket", "ms", column(near, "cpu")),
         Figure("CPU of a gang's launch, TCP from another host", "ms", column(far, "cpu"), [], note),
     ]
