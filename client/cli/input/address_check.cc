@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/input/interpreters.h"
 #include "client/cli/input/launcher_check.h"
 
 namespace hpc::client {
@@ -41,6 +42,26 @@ std::string SetInShellText(absl::string_view text) {
   return "";
 }
 
+// Looks for os.environ["MASTER_ADDR"] = ...; setdefault() leaves ours. A script that makes its own
+// ranks serves the store itself.
+std::string SetInPython(absl::string_view script) {
+  if (absl::StrContains(script, "spawn(")) return "";
+  for (const char* name : kNames) {
+    for (const char* quote : {"\"", "'"}) {
+      const std::string variable = absl::StrCat("os.environ[", quote, name, quote, "]");
+      for (size_t at = script.find(variable); at != absl::string_view::npos;
+           at = script.find(variable, at + 1)) {
+        const absl::string_view rest =
+            absl::StripLeadingAsciiWhitespace(script.substr(at + variable.size()));
+        if (absl::StartsWith(rest, "=") && !absl::StartsWith(rest, "==")) {
+          return absl::StrCat("the script's ", name);
+        }
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string AddressHint(const v1::RunSpec& spec, absl::string_view script) {
@@ -49,6 +70,8 @@ std::string AddressHint(const v1::RunSpec& spec, absl::string_view script) {
     return "";
   std::string what = SetByOption(spec);
   if (what.empty()) what = SetInShellText(ShellTextOf(spec.command(), script));
+  const bool python = !spec.command().empty() && IsPython(FileName(spec.command(0)));
+  if (what.empty() && python) what = SetInPython(script);
   if (what.empty()) return "";
   return absl::StrCat(
       what,

@@ -24,6 +24,8 @@ TEST(AddressCheckTest, AnAddressOfTheRunsOwnIsHintedAt) {
   EXPECT_THAT(AddressHint(OnTwoNodes({"./train.sh"}),
                           "#!/bin/bash\nexport MASTER_ADDR=$(hostname)\npython x.py\n"),
               HasSubstr("the script's MASTER_ADDR"));
+  EXPECT_THAT(AddressHint(OnTwoNodes({"python", "x.py"}), "os.environ['MASTER_PORT'] = '29500'\n"),
+              HasSubstr("the script's MASTER_PORT"));
   v1::RunSpec option = OnTwoNodes({"python", "x.py"});
   option.add_env()->set_key("MASTER_PORT");
   EXPECT_THAT(AddressHint(option, ""), HasSubstr("--env MASTER_PORT"));
@@ -44,6 +46,11 @@ TEST(AddressCheckTest, WhatOnlyUsesOursPasses) {
        {"echo $MASTER_ADDR:$MASTER_PORT", "MASTER_ADDR=${MASTER_ADDR:-localhost} python x.py",
         "# MASTER_ADDR=10.0.0.1", "python x.py --master MASTER_ADDR"}) {
     EXPECT_EQ(AddressHint(OnTwoNodes({"bash", "-c", text}), ""), "") << text;
+  }
+  for (const char* text : {"os.environ.setdefault('MASTER_ADDR', 'localhost')",
+                           "print(os.environ['MASTER_ADDR'] == 'x')",
+                           "os.environ['MASTER_ADDR'] = 'localhost'\nmp.spawn(main)"}) {
+    EXPECT_EQ(AddressHint(OnTwoNodes({"python", "x.py"}), text), "") << text;
   }
 }
 

@@ -76,6 +76,13 @@ bool IsPlainScript(const CommandWords& command, absl::string_view script) {
                       [&](const char* sign) { return absl::StrContains(script, sign); });
 }
 
+// Whether the Python script makes ranks of its own, with torch.multiprocessing.
+bool Spawns(const CommandWords& command, absl::string_view script) {
+  if (command.empty() || !IsPython(FileName(command[0]))) return false;
+  return absl::StrContains(script, "mp.spawn(") ||
+         absl::StrContains(script, "multiprocessing.spawn(");
+}
+
 bool HasOption(const v1::RunSpec& spec, absl::string_view name) {
   const std::vector<LauncherOption> options = OptionsIn(spec.command());
   return std::any_of(options.begin(), options.end(),
@@ -118,9 +125,18 @@ std::string PerNodeHint(const v1::RunSpec& spec, absl::string_view script) {
                         "' in the script makes each node train alone: leave it out there, since "
                         "--mode per-node tells torchrun where the others are");
   }
+  const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
+  if (IsOnSeveralNodes(spec) && spec.mode() == v1::LAUNCH_MODE_UNSPECIFIED &&
+      Spawns(spec.command(), script)) {
+    return absl::StrCat(ScriptOf(spec.command()),
+                        " makes ranks of its own with mp.spawn, on each node apart: leave mp.spawn "
+                        "out, since hpcctl starts the ranks and each has RANK and WORLD_SIZE; or "
+                        "type 'hpcctl run ",
+                        nodes, " --mode per-node -- python ", ScriptOf(spec.command()),
+                        "' and let it count its ranks from NODE_RANK and NNODES");
+  }
   if (spec.mode() != v1::LAUNCH_MODE_PER_NODE || !IsOnSeveralNodes(spec)) return "";
   const std::string launcher = LauncherIn(spec.command());
-  const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
   if (launcher == "fabric run") {
     if (HasOption(spec, "--node-rank")) return "";
     return absl::StrCat("fabric run is not told which node it is on, so no node finds the others: ",

@@ -18,7 +18,7 @@ absl::Status CheckPerNode(const v1::RunSpec& spec);
 
 // Returns what to say before the start of a launcher that trains on each node alone, unless its own
 // options name the other nodes, of a torchrun in a script that is told to, and of a Python script
-// that looks for no peers in the way of this mode; "" for any other command. `script`: the text of
+// that makes its ranks in another mode's way; "" for any other command. `script`: the text of
 // ScriptOf(command), or "" if it cannot be read here.
 std::string PerNodeHint(const v1::RunSpec& spec, absl::string_view script);
 

@@ -86,6 +86,18 @@ TEST(PerNodeCheckTest, AScriptThatLooksForNoPeersInThisWayIsHintedAt) {
   EXPECT_EQ(PerNodeHint(run, ""), "") << "it cannot be read here";
 }
 
+TEST(PerNodeCheckTest, AScriptThatMakesItsRanksOnEachNodeApartIsHintedAt) {
+  v1::RunSpec run = PerNode(2, "python train.py");
+  const std::string script = "import torch.multiprocessing as mp\nmp.spawn(main, nprocs=2)\n";
+  EXPECT_EQ(PerNodeHint(run, script), "");
+  run.set_mode(v1::LAUNCH_MODE_UNSPECIFIED);
+  EXPECT_THAT(PerNodeHint(run, script),
+              AllOf(HasSubstr("with mp.spawn, on each node apart"),
+                    HasSubstr("'hpcctl run -N 2 --mode per-node -- python train.py'")));
+  run.set_max_nodes(1);
+  EXPECT_EQ(PerNodeHint(run, script), "");
+}
+
 TEST(PerNodeCheckTest, ATorchrunInAScriptThatTrainsAloneIsHintedAt) {
   const std::string script = "#!/bin/bash\ntorchrun \\\n  --standalone x.py\n";
   v1::RunSpec run = PerNode(2, "./train.sh");
