@@ -36,7 +36,8 @@ class FrameworksTest(ClusterTest):
         self.train("deepspeed_train.py")
 
     def test_accelerate(self):
-        self.train("accelerate_train.py")
+        # Without the variable that hpcctl adds each rank would train alone here, and say nothing.
+        self.assertIn("accelerate rank 1 of 2", self.train("accelerate_train.py"))
 
 
 if __name__ == "__main__":

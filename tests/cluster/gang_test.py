@@ -250,6 +250,14 @@ class GangTest(ClusterTest):
         self.cluster.hpcctl("run", "--max-restarts", 2, "--", script)
         self.assertEqual(counter.read_text().split(), ["0", "1", "2"])
 
+    def test_what_one_node_lacks_of_the_checkpoints_is_said_before_it_goes_on(self):
+        script = self.cluster.script("rank0_saves.sh", "#!/bin/sh\n"
+            '[ "$HPC_RESTART_COUNT" = 0 ] || exit 0\n'
+            '[ "$RANK" = 0 ] || exec sleep 60\n'
+            'echo weights > "$HPC_CHECKPOINT_DIR/last.ckpt"; exit 3\n')
+        done = self.cluster.hpcctl("run", "-N", 2, "--max-restarts", 1, "--", script)
+        self.assertRegex(done.stderr, r"last.ckpt is on pc\d and not on pc\d: ")
+
     def test_the_users_own_variables_win(self):
         done = self.cluster.hpcctl(
             "run", "--env", "OMP_NUM_THREADS=7", "--env", "MINE=a b=c", "--", "sh", "-c",

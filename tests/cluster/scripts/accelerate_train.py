@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def main():
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     set_seed(7)
     inputs = torch.randn(256, 8)
     data = TensorDataset(inputs, inputs.sum(dim=1, keepdim=True))
