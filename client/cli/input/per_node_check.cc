@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -25,13 +24,15 @@ struct LauncherOption {
   std::string typed;
 };
 
-// The options in front of the script; torchrun takes both "--nnodes=1" and "--nnodes 1".
+// The options in front of the script or module; torchrun takes both "--nnodes=1" and "--nnodes 1".
 template <typename Words>
 std::vector<LauncherOption> OptionsIn(const Words& words) {
   std::vector<LauncherOption> found;
   for (auto it = words.begin(); it != words.end(); ++it) {
     const std::string word(*it);
-    if (absl::EndsWith(word, ".py")) break;
+    const bool module = word == "-m" && std::next(it) != words.end() &&
+                        !absl::StartsWith(*std::next(it), "torch.distributed.");
+    if (module || absl::EndsWith(word, ".py")) break;
     if (!absl::StartsWith(word, "--")) continue;
     const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
     LauncherOption option{absl::StrReplaceAll(parts.first, {{"_", "-"}}), parts.second, word};
@@ -89,11 +90,50 @@ bool HasOption(const v1::RunSpec& spec, absl::string_view name) {
                      [&](const LauncherOption& option) { return option.name == name; });
 }
 
+std::string NodesTyped(const v1::RunSpec& spec) {
+  return absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
+}
+
+std::string SpawnHint(const v1::RunSpec& spec, absl::string_view script) {
+  if (!Spawns(spec.command(), script)) return "";
+  return absl::StrCat(
+      ScriptOf(spec.command()),
+      " makes ranks of its own with mp.spawn, on each node apart: leave mp.spawn out, since hpcctl "
+      "starts the ranks and each has RANK and WORLD_SIZE; or type 'hpcctl run ",
+      NodesTyped(spec), " --mode per-node -- python ", ScriptOf(spec.command()),
+      "' and let it count its ranks from NODE_RANK and NNODES");
+}
+
+std::string PlainScriptHint(const v1::RunSpec& spec, absl::string_view script) {
+  if (!IsPlainScript(spec.command(), script)) return "";
+  return absl::StrCat(
+      ScriptOf(spec.command()),
+      " is started once on each node, and with --mode per-node it gets NODE_RANK but no RANK or "
+      "WORLD_SIZE: unless it starts its ranks itself, as Lightning does, leave that out: 'hpcctl "
+      "run ",
+      NodesTyped(spec), " -- python ", ScriptOf(spec.command()), "'");
+}
+
+std::string OtherLauncherHint(const v1::RunSpec& spec, absl::string_view launcher) {
+  const auto has = [&](absl::string_view name) { return HasOption(spec, name); };
+  if (launcher == "fabric run") {
+    if (has("--node-rank")) return "";
+    return absl::StrCat("fabric run is not told which node it is on, so no node finds the others: ",
+                        FabricCommand(spec));
+  }
+  const bool told = has("--machine-rank") || has("--config-file") || has("--no-ssh");
+  if (told || !IsOtherLauncher(launcher)) return "";
+  return absl::StrCat(launcher,
+                      " is not told where the other nodes are, so each node trains alone: leave it "
+                      "and --mode per-node out, since hpcctl starts the ranks: 'hpcctl run ",
+                      NodesTyped(spec), " -- python train.py'");
+}
+
 }  // namespace
 
 absl::Status CheckPerNode(const v1::RunSpec& spec) {
   if (spec.mode() != v1::LAUNCH_MODE_PER_NODE) return absl::OkStatus();
-  const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
+  const std::string nodes = NodesTyped(spec);
   if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED &&
       spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_NONE) {
     return UsageError(absl::StrCat(
@@ -118,45 +158,17 @@ absl::Status CheckPerNode(const v1::RunSpec& spec) {
 }
 
 std::string PerNodeHint(const v1::RunSpec& spec, absl::string_view script) {
-  const std::string text = ShellTextOf(spec.command(), script);
-  const std::string alone = IsOnSeveralNodes(spec) ? AloneInShellText(text) : "";
+  if (!IsOnSeveralNodes(spec)) return "";
+  const std::string alone = AloneInShellText(ShellTextOf(spec.command(), script));
   if (!alone.empty()) {
     return absl::StrCat("'", alone,
                         "' in the script makes each node train alone: leave it out there, since "
                         "--mode per-node tells torchrun where the others are");
   }
-  const std::string nodes = absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
-  if (IsOnSeveralNodes(spec) && spec.mode() == v1::LAUNCH_MODE_UNSPECIFIED &&
-      Spawns(spec.command(), script)) {
-    return absl::StrCat(ScriptOf(spec.command()),
-                        " makes ranks of its own with mp.spawn, on each node apart: leave mp.spawn "
-                        "out, since hpcctl starts the ranks and each has RANK and WORLD_SIZE; or "
-                        "type 'hpcctl run ",
-                        nodes, " --mode per-node -- python ", ScriptOf(spec.command()),
-                        "' and let it count its ranks from NODE_RANK and NNODES");
-  }
-  if (spec.mode() != v1::LAUNCH_MODE_PER_NODE || !IsOnSeveralNodes(spec)) return "";
+  if (spec.mode() == v1::LAUNCH_MODE_UNSPECIFIED) return SpawnHint(spec, script);
+  if (spec.mode() != v1::LAUNCH_MODE_PER_NODE) return "";
   const std::string launcher = LauncherIn(spec.command());
-  if (launcher == "fabric run") {
-    if (HasOption(spec, "--node-rank")) return "";
-    return absl::StrCat("fabric run is not told which node it is on, so no node finds the others: ",
-                        FabricCommand(spec));
-  }
-  const bool told = HasOption(spec, "--machine-rank") || HasOption(spec, "--config-file") ||
-                    HasOption(spec, "--no-ssh");
-  if (launcher.empty() && IsPlainScript(spec.command(), script)) {
-    return absl::StrCat(
-        ScriptOf(spec.command()),
-        " is started once on each node, and with --mode per-node it gets NODE_RANK but no RANK or "
-        "WORLD_SIZE: unless it starts its ranks itself, as Lightning does, leave that out: "
-        "'hpcctl run ",
-        nodes, " -- python ", ScriptOf(spec.command()), "'");
-  }
-  if (!IsOtherLauncher(launcher) || told) return "";
-  return absl::StrCat(launcher,
-                      " is not told where the other nodes are, so each node trains alone: leave it "
-                      "and --mode per-node out, since hpcctl starts the ranks: 'hpcctl run ",
-                      nodes, " -- python train.py'");
+  return launcher.empty() ? PlainScriptHint(spec, script) : OtherLauncherHint(spec, launcher);
 }
 
 std::string AloneInShellText(absl::string_view text) {

@@ -13,6 +13,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Returns what "hpcctl run -N `nodes` --mode per-node -- `line`" asks for.
 v1::RunSpec PerNode(int nodes, const std::string& line) {
@@ -46,6 +48,8 @@ TEST(PerNodeCheckTest, ATorchrunThatGetsTheSamePlaceOnEachNodeIsRefused) {
 
 TEST(PerNodeCheckTest, WhatMayMeetPasses) {
   EXPECT_EQ(Refusal(2, "torchrun --nproc_per_node=2 x.py --standalone"), "");
+  EXPECT_EQ(Refusal(2, "torchrun --nproc_per_node=2 -m train --nnodes=1"), "");
+  EXPECT_THAT(Refusal(2, "python -m torch.distributed.run --nnodes=1 -m train"), Not(IsEmpty()));
   EXPECT_EQ(Refusal(2, "torchrun --nnodes=2 --rdzv-endpoint=10.0.0.1:29400 x.py"), "");
   EXPECT_EQ(Refusal(1, "torchrun --standalone x.py"), "");
   EXPECT_EQ(Refusal(2, "python x.py --nnodes=1"), "");

@@ -20,7 +20,7 @@ std::string DifferenceInWords(const std::vector<CheckpointFolder>& folders) {
       if (std::count(nodes.begin(), nodes.end(), folder.node) == 0) without.push_back(folder.node);
     }
     return absl::StrCat(
-        "in $HPC_CHECKPOINT_DIR, ", name, " is on ", JoinWords(nodes), " and not on ",
+        "in $HPC_CHECKPOINT_DIR, ", OneLine(name), " is on ", JoinWords(nodes), " and not on ",
         JoinWords(without),
         ": ranks that each look for it begin anew there and go on elsewhere, unless they agree "
         "first (docs/SCRIPTS.md, 'Going on after a restart')");

@@ -17,6 +17,11 @@ TEST(CheckpointFoldersTest, WhatOneNodeLacksIsNamed) {
               StartsWith("in $HPC_CHECKPOINT_DIR, latest is on pc1 and not on pc2 and pc3: "));
 }
 
+TEST(CheckpointFoldersTest, ANameFillsOneLineWhateverIsInIt) {
+  EXPECT_THAT(DifferenceInWords({{"pc1", {"a\nb"}}, {"pc2", {}}}),
+              StartsWith("in $HPC_CHECKPOINT_DIR, a b is on pc1"));
+}
+
 TEST(CheckpointFoldersTest, NothingIsSaidWhereAllHaveTheSame) {
   EXPECT_EQ(DifferenceInWords({}), "");
   EXPECT_EQ(DifferenceInWords({{"pc1", {}}, {"pc2", {}}}), "");
