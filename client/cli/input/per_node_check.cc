@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/input/interpreters.h"
@@ -51,6 +52,10 @@ bool IsOfThisPc(absl::string_view endpoint) {
   return absl::StartsWith(endpoint, "localhost") || absl::StartsWith(endpoint, "127.");
 }
 
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
 // Why the option keeps a node from its peers; "" if it does not.
 std::string WhyAlone(const LauncherOption& option) {
   if (option.name == "--standalone") return "makes each node train alone";
@@ -61,9 +66,27 @@ std::string WhyAlone(const LauncherOption& option) {
     return "names no PC: a variable in it was empty in this shell";
   }
   if (option.name != "--node-rank") return "";
-  const bool number = !option.value.empty() &&
-                      std::all_of(option.value.begin(), option.value.end(), absl::ascii_isdigit);
-  return number || option.value.empty() ? "is the same on each node" : "";
+  return IsNumber(option.value) || option.value.empty() ? "is the same on each node" : "";
+}
+
+// The same for an option that no shell has read, of a run of at most so many nodes.
+std::string WhyApart(const LauncherOption& option, int32_t nodes) {
+  const std::string alone = WhyAlone(option);
+  if (!alone.empty()) return alone;
+  if (option.name == "--nnodes" && IsNumber(option.value) && option.value != absl::StrCat(nodes)) {
+    return absl::StrCat("waits for another number of nodes than the ", nodes, " of -N");
+  }
+  const bool of_shell = absl::StrContains(option.value, '$');
+  return of_shell ? "has a variable that no shell reads here (behind bash -c '...' one does)" : "";
+}
+
+// The command without the option.
+std::string Without(const LauncherOption& option, const CommandWords& command) {
+  std::vector<std::string> words(command.begin(), command.end());
+  const std::vector<std::string> typed = absl::StrSplit(option.typed, ' ');
+  const auto at = std::search(words.begin(), words.end(), typed.begin(), typed.end());
+  if (at != words.end()) words.erase(at, at + static_cast<ptrdiff_t>(typed.size()));
+  return absl::StrJoin(words, " ");
 }
 
 bool IsOnSeveralNodes(const v1::RunSpec& spec) { return spec.max_nodes() > 1; }
@@ -146,13 +169,13 @@ absl::Status CheckPerNode(const v1::RunSpec& spec) {
     return absl::OkStatus();
   }
   for (const LauncherOption& option : OptionsIn(spec.command())) {
-    const std::string why = WhyAlone(option);
+    const std::string why = WhyApart(option, spec.max_nodes());
     if (why.empty()) continue;
     return UsageError(absl::StrCat(
         "'", option.typed, "' of ", launcher, " ", why,
         ": leave it out, since --mode per-node tells torchrun how many nodes there are, which of "
         "them it is on and where they meet: 'hpcctl run ",
-        nodes, " --mode per-node -- ", launcher, " --nproc-per-node=2 train.py'."));
+        nodes, " --mode per-node -- ", Without(option, spec.command()), "'."));
   }
   return absl::OkStatus();
 }

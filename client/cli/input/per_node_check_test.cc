@@ -31,9 +31,10 @@ std::string Refusal(int nodes, const std::string& line) {
 }
 
 TEST(PerNodeCheckTest, ATorchrunThatIsToldToTrainAloneIsRefused) {
-  EXPECT_THAT(Refusal(2, "torchrun --standalone --nproc-per-node=2 x.py"),
-              AllOf(HasSubstr("'--standalone' of torchrun makes each node train alone"),
-                    HasSubstr("'hpcctl run -N 2 --mode per-node -- torchrun --nproc-per-node=2")));
+  EXPECT_THAT(
+      Refusal(2, "torchrun --standalone --nproc-per-node=4 x.py"),
+      AllOf(HasSubstr("'--standalone' of torchrun makes each node train alone"),
+            HasSubstr("'hpcctl run -N 2 --mode per-node -- torchrun --nproc-per-node=4 x.py'")));
   EXPECT_THAT(Refusal(2, "torchrun --nnodes 1 x.py"), HasSubstr("'--nnodes 1'"));
   EXPECT_THAT(Refusal(2, "python -m torch.distributed.run --rdzv_endpoint=localhost:29400 x.py"),
               HasSubstr("means another PC on each node"));
@@ -44,6 +45,16 @@ TEST(PerNodeCheckTest, ATorchrunThatGetsTheSamePlaceOnEachNodeIsRefused) {
               HasSubstr("'--node_rank=0' of torchrun is the same on each node"));
   EXPECT_THAT(Refusal(2, "torchrun --nnodes=2 --rdzv-endpoint=:29400 x.py"),
               HasSubstr("a variable in it was empty in this shell"));
+}
+
+TEST(PerNodeCheckTest, ATorchrunThatWaitsForOtherNodesThanThereAreIsRefused) {
+  EXPECT_THAT(
+      Refusal(2, "torchrun --nnodes 3 x.py"),
+      AllOf(HasSubstr("'--nnodes 3' of torchrun waits for another number of nodes than the 2"),
+            HasSubstr("-- torchrun x.py'")));
+  EXPECT_EQ(Refusal(2, "torchrun --nnodes=1:2 x.py"), "");
+  EXPECT_THAT(Refusal(2, "torchrun --rdzv-endpoint=$MASTER_ADDR:29400 x.py"),
+              HasSubstr("no shell reads"));
 }
 
 TEST(PerNodeCheckTest, WhatMayMeetPasses) {

@@ -189,8 +189,9 @@ std::vector<RunOption> Scheduling() {
   return {
       {"--priority", "P", Form::kNumber, "larger goes first, -1000 to 1000 (default 0)", "Priority",
        Of(&Spec::priority, &Spec::set_priority), -1000, 1000},
-      {"--after", "RUN", Form::kNumber, "start only after this run's success", "After run",
-       Of(&Spec::after_run, &Spec::set_after_run), 1, std::numeric_limits<int64_t>::max()},
+      {"--after", "RUN", Form::kNumber, "start only after the success of the run of this number",
+       "After run", Of(&Spec::after_run, &Spec::set_after_run), 1,
+       std::numeric_limits<int64_t>::max()},
       Own("--hold", "hold", "", Form::kFlag, "do not start it before 'hpcctl release'", SetHold),
       {"--time-limit", "2h", Form::kSpan,
        "end it so long after its start (90s, 30m, 2h, 1:30:00; a number is seconds); each attempt "

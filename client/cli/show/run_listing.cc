@@ -193,8 +193,8 @@ bool SortRuns(const std::string& key, std::vector<v1::Run>* runs) {
     if (!x.there() || !y.there()) return x.there() && !y.there();
     return down ? y < x : x < y;
   });
-  return std::any_of(runs->begin(), runs->end(),
-                     [&](const v1::Run& run) { return value_of(run).there(); });
+  return is_metric || std::any_of(runs->begin(), runs->end(),
+                                  [&](const v1::Run& run) { return value_of(run).there(); });
 }
 
 bool HasMetric(const std::vector<v1::Run>& runs, absl::string_view key) {

@@ -126,6 +126,13 @@ TEST(RunListingTest, RunsAreSortedByAParameterWhereNoMetricHasThatName) {
   EXPECT_THAT(sorted("-lr"), ElementsAre(2, 1, 3, 4));
 }
 
+TEST(RunListingTest, AMetricThatIsNaNEverywhereIsThereAllTheSame) {
+  v1::Run run = MakeRun(1, "anna");
+  AddMetric("loss", std::numeric_limits<double>::quiet_NaN(), &run);
+  std::vector<v1::Run> runs = {run};
+  EXPECT_TRUE(SortRuns("loss", &runs));
+}
+
 TEST(RunListingTest, AMetricThatNoRunHasSortsNothing) {
   std::vector<v1::Run> runs = TwoRuns();
   EXPECT_FALSE(SortRuns("los", &runs));

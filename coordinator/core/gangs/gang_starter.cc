@@ -82,15 +82,16 @@ std::unique_ptr<Attempt> MakeAttempt(const Turn& turn, AttemptRef ref,
   return attempt;
 }
 
-// A run that has run goes on elsewhere, and none of its nodes comes along. The folder for its
-// checkpoints is one of each node, unless the user has named another.
+// A run that has run goes on without some of its nodes. The folder for its checkpoints is one of
+// each node, unless the user has named another.
 std::string LeftBehind(const Run& run, const std::vector<Seat>& seats) {
-  const std::vector<std::string>& last = run.last_nodes;
-  const bool stays = std::any_of(seats.begin(), seats.end(), [&](const Seat& seat) {
-    return std::find(last.begin(), last.end(), seat.node->name()) != last.end();
-  });
-  if (last.empty() || stays || run.record.started_at == absl::InfinitePast()) return "";
-  return absl::StrCat("; what it has saved in $HPC_CHECKPOINT_DIR stays on ", JoinWords(last));
+  std::vector<std::string> left = run.last_nodes;
+  for (const Seat& seat : seats) {
+    left.erase(std::remove(left.begin(), left.end(), seat.node->name()), left.end());
+  }
+  if (left.empty() || run.record.started_at == absl::InfinitePast()) return "";
+  return absl::StrCat("; what it has saved in $HPC_CHECKPOINT_DIR on ", JoinWords(left),
+                      ", if anything, stays there");
 }
 
 void SayWhatCheckpointsLack(Turn& turn, const Attempt& attempt) {

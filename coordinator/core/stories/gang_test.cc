@@ -300,11 +300,23 @@ TEST(GangTest, ARunThatMovesSaysThatItsCheckpointsStay) {
   const RunId run = c.Submit(Nodes(1));
   c.Run(run);
   const std::string before = c.attempt(run).placement_reason;
-  EXPECT_THAT(before, Not(HasSubstr("stays on")));
+  EXPECT_THAT(before, Not(HasSubstr("stays there")));
   ASSERT_OK(c.Reclaim("pc1"));
   c.AllReturned(run);
   EXPECT_THAT(c.attempt(run).placement_reason,
-              HasSubstr("; what it has saved in $HPC_CHECKPOINT_DIR stays on pc1"));
+              HasSubstr("; what it has saved in $HPC_CHECKPOINT_DIR on pc1, if anything, stays "
+                        "there"));
+}
+
+TEST(GangTest, ARunThatLosesOneOfItsNodesSaysThatItsCheckpointsStayThere) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  c.Run(run);
+  c.Join({"pc3"});
+  ASSERT_OK(c.Reclaim("pc1"));
+  c.AllReturned(run);
+  EXPECT_THAT(c.attempt(run).placement_reason, HasSubstr("$HPC_CHECKPOINT_DIR on pc1, if"));
 }
 
 TEST(GangTest, ASingleRankServesItsStoreItself) {

@@ -168,7 +168,7 @@ void ClusterHandlers::WhyNode(const std::string& name, Reply<v1::WhyResponse> re
   }
   const std::string nearest = Nearest(name, engine_->cluster().NodeNames());
   reply(absl::NotFoundError(
-      absl::StrCat("'", name, "' is neither a run's number nor a node's name",
+      absl::StrCat("'", name, "' is the name or number of no run, and no node's name",
                    nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"))));
 }
 
