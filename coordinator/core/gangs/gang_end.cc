@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -38,6 +40,15 @@ absl::Time EndOf(const Attempt& attempt, absl::Time now) {
   return last == absl::InfinitePast() ? now : std::min(last, now);
 }
 
+// How a rank ended that was told to. A rank that was killed had its grace, and perhaps too little.
+std::string EndInWords(const Attempt& attempt, const protocol::RankExit& exit,
+                       const Moment& ended) {
+  const absl::Duration had = ended.when.latest - attempt.stopping_since;
+  const bool killed = exit.signal == SIGKILL && attempt.stopping() && had >= absl::Seconds(1);
+  return absl::StrCat(ExitWords(exit), ", ", killed ? HumanDuration(had) + " " : "",
+                      "after it was told to end");
+}
+
 }  // namespace
 
 void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
@@ -64,7 +75,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
     return StopForFailures(turn, run);
   }
   if (exit.after_stop) {
-    turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
+    turn.Event(event::kRankExited, about, EndInWords(attempt, exit, ended));
     // Then its worker told it to end, and mostly says why when all of its ranks are gone.
     if (!attempt.stopping()) {
       Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended.when,

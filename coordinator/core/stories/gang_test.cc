@@ -79,6 +79,18 @@ TEST(GangTest, WhatOneNodeLacksOfTheCheckpointsIsSaidBeforeItGoesOn) {
                                      "and not on pc2: ")));
 }
 
+TEST(GangTest, OfARankThatWasKilledIsSaidHowLongItHad) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  ASSERT_OK(c.Reclaim("pc1", std::nullopt, absl::Seconds(10)));
+  c.Pass(absl::Seconds(10));
+  ASSERT_OK(c.Exit(run, 0, {.signal = 9, .after_stop = true}));
+  EXPECT_THAT(c.TakeEvents("rank.exited"),
+              ElementsAre("rank.exited was killed by SIGKILL, 10 s after it was told to end"));
+}
+
 TEST(GangTest, WhetherLaunchersOfTheirOwnHaveMetIsNotClaimed) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
