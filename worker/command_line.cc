@@ -113,13 +113,18 @@ void AddJoin(CLI::App* app, CommandLine* out) {
   join->fallthrough();
 }
 
+// A variable of a shell may be empty. That must not mean "as by default".
+std::string NotEmpty(const std::string& text) { return text.empty() ? "is empty" : ""; }
+
 void AddOwnerCommands(CLI::App* app, CommandLine* out, Typed* typed) {
   using Command = CommandLine::Command;
   CLI::App* reclaim = app->add_subcommand(
       "reclaim", "Take this PC back: ranks end at once, nothing new is placed here");
-  reclaim->add_option("--for", typed->reclaim_for, "Lend it again after this time, as 2h or 30m");
+  reclaim->add_option("--for", typed->reclaim_for, "Lend it again after this time, as 2h or 30m")
+      ->check(NotEmpty);
   reclaim->add_option("--reason", out->reason, "Shown to whoever asks why");
-  reclaim->add_option("--grace", typed->grace, "From SIGTERM to SIGKILL (default: 10s)");
+  reclaim->add_option("--grace", typed->grace, "From SIGTERM to SIGKILL (default: 10s)")
+      ->check(NotEmpty);
   reclaim->callback([out] { out->command = Command::kReclaim; });
   CLI::App* lend = app->add_subcommand("lend", "Lend this PC to the cluster again");
   lend->callback([out] { out->command = Command::kLend; });

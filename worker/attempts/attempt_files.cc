@@ -9,11 +9,13 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/files/files.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 #include "common/unique_fd.h"
 #include "protocol/limits.h"
 #include "worker/core/rank_environment.h"
@@ -142,6 +144,13 @@ bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares, bool 
   return KeepAttemptDir(attempt_dir, spares);
 }
 
+// Whether a file of this name is what a save that was cut off leaves, or has a name that cannot be
+// told to others.
+bool IsLeftOver(const std::string& name) {
+  return absl::StartsWith(name, ".") || absl::EndsWith(name, ".tmp") ||
+         absl::EndsWith(name, ".part") || ToValidUtf8(name) != name;
+}
+
 }  // namespace
 
 std::vector<int32_t> AttemptFile::RankNumbers() const {
@@ -192,11 +201,12 @@ std::vector<std::string> ListCheckpoints(const std::string& state_dir,
                                          const AccountIds* account) {
   if (ChoosesCheckpointDir(prepare)) return {};
   const FileRights rights(account);
-  auto names = NamesIn(CheckpointDir(RunDir(state_dir, prepare.ref.run)));
-  if (!names.ok()) return {};
-  std::sort(names->begin(), names->end());
-  if (names->size() > protocol::kMostCheckpoints) names->resize(protocol::kMostCheckpoints);
-  return *std::move(names);
+  std::vector<std::string> names = NamesIn(CheckpointDir(RunDir(state_dir, prepare.ref.run)))
+                                       .value_or(std::vector<std::string>());
+  names.erase(std::remove_if(names.begin(), names.end(), IsLeftOver), names.end());
+  std::sort(names.begin(), names.end());
+  if (names.size() > protocol::kMostCheckpoints) names.resize(protocol::kMostCheckpoints);
+  return names;
 }
 
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

@@ -60,7 +60,8 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prep
                               const AccountIds* account, SpareFolders* spares = nullptr,
                               const std::vector<RecordLine>& others = {}, bool home = false);
 // Returns the names of what is in the run's own folder for checkpoints, sorted, kMostCheckpoints at
-// most; none where the user has named another folder. Only what `account` may read counts.
+// most; none where the user has named another folder. Only what `account` may read counts, without
+// hidden and temporary files (.tmp, .part).
 std::vector<std::string> ListCheckpoints(const std::string& state_dir,
                                          const protocol::Prepare& prepare,
                                          const AccountIds* account);

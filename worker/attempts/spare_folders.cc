@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -51,6 +53,12 @@ class OpenFolder {
   // ours.
   bool LetsNobodyIn() const {
     return mode() == 0700 ? flistxattr(fd_.get(), nullptr, 0) == 0 : mode() == 0711 && IsOurs();
+  }
+  // What chattr has set, which new files inherit.
+  int Flags() const {
+    int flags = 0;
+    if (ioctl(fd_.get(), FS_IOC_GETFLAGS, &flags) != 0) return 0;
+    return flags & (FS_FL_USER_MODIFIABLE | FS_PROJINHERIT_FL);
   }
   // The name still belongs to this folder, and no other file system is mounted there.
   bool IsStill(int parent, const std::string& name) const {
@@ -113,6 +121,10 @@ class Nest {
                     folder.info().st_gid == owner.st_gid;
            });
   }
+  bool HaveFlags(int flags) const {
+    return std::all_of(folders_.begin(), folders_.end(),
+                       [&](const OpenFolder& folder) { return folder.Flags() == flags; });
+  }
   // Whether nothing else is there, but for `files` in the outermost.
   bool HoldsNothingBut(const Names& files) const {
     return hpc::worker::HoldsNothingBut(outermost().fd(), names_[0], files) &&
@@ -159,8 +171,10 @@ void SpareFolders::Begin() {
     for (const char* file : {kRecordName, kJournalName}) {
       unlink(absl::StrCat(path, "/", file).c_str());
     }
-    for (const char* inner : {"/ranks/home", "/ranks", "/checkpoints", ""})
-      rmdir((path + inner).c_str());
+    // Somebody may have put a link there, which must not lead elsewhere.
+    const OpenFolder ranks(AT_FDCWD, path + "/ranks");
+    if (ranks.ok()) unlinkat(ranks.fd(), "home", AT_REMOVEDIR);
+    for (const char* inner : {"/ranks", "/checkpoints", ""}) rmdir((path + inner).c_str());
     if (access(path.c_str(), F_OK) != 0) continue;
     LogWarning("a folder that should be empty is not, and stays", {{"folder", path}});
     int64_t number = 0;
@@ -173,6 +187,7 @@ bool SpareFolders::Keep(const std::string& folder, const Names& inner, const Nam
   Begin();
   const Nest nest(folder, inner);
   if (!nest.ok() || !nest.LetsNobodyIn()) return false;
+  if (!nest.HaveFlags(OpenFolder(AT_FDCWD, folder_).Flags())) return false;
   const struct stat& info = nest.innermost().info();
   std::vector<int64_t>& spare = spare_[{nest.names(), info.st_uid, info.st_gid}];
   if (spare.size() >= kMost || !nest.HoldsNothingBut(files)) return false;

@@ -30,8 +30,8 @@ class SpareFolders {
   // Takes `folder` away as a spare one. It must hold the first folder of `inner`, which may hold
   // the second, and so on. The last that is there must be empty, and nothing else may be in any of
   // them, but for plain files of the worker's own in `folder`, with names in `files`; long ones are
-  // deleted. Nobody else may have been let into any of them. Returns false if it was left where it
-  // was.
+  // deleted. Nobody else may have been let into any of them, and no flag of chattr may have been
+  // set. Returns false if it was left where it was.
   bool Keep(const std::string& folder, const std::vector<std::string>& inner,
             const std::vector<std::string>& files = {});
 

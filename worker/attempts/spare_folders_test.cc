@@ -1,12 +1,16 @@
 #include "worker/attempts/spare_folders.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/status_matchers.h"
+#include "common/unique_fd.h"
 #include "worker/supervisor_client/quick_file.h"
 #include "worker/testing/temp_dir.h"
 
@@ -210,6 +214,28 @@ TEST_F(SpareFoldersTest, ThoseOfAnEarlierWorkerGo) {
   SpareFolders next(dir_.path());
   EXPECT_FALSE(next.Take(dir_.File("b"), {"ranks"}, nullptr));
   EXPECT_THAT(Kept(), IsEmpty());
+}
+
+TEST_F(SpareFoldersTest, OneInWhichNewFilesWouldInheritAFlagIsNotKept) {
+  const std::string folder = Make("a");
+  const UniqueFd ranks(open(dir_.File("a/ranks").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  int flags = 0;
+  if (ioctl(ranks.get(), FS_IOC_GETFLAGS, &flags) != 0) {
+    GTEST_SKIP() << "no flags of files in " << dir_.path();
+  }
+  flags |= FS_SYNC_FL;
+  ASSERT_EQ(ioctl(ranks.get(), FS_IOC_SETFLAGS, &flags), 0);
+  EXPECT_FALSE(spares_.Keep(folder, {"ranks"}));
+}
+
+TEST_F(SpareFoldersTest, ALinkInOneOfAnEarlierWorkerLeadsNowhereElse) {
+  ASSERT_TRUE(spares_.Keep(Make("a"), {"ranks"}));
+  ASSERT_OK(MakeDirs(dir_.File("elsewhere/home")));
+  ASSERT_EQ(rmdir(dir_.File("spare/0/ranks").c_str()), 0);
+  ASSERT_EQ(symlink(dir_.File("elsewhere").c_str(), dir_.File("spare/0/ranks").c_str()), 0);
+  SpareFolders next(dir_.path());
+  EXPECT_FALSE(next.Take(dir_.File("b"), {"ranks"}, nullptr));
+  EXPECT_TRUE(IsThere("elsewhere/home"));
 }
 
 TEST_F(SpareFoldersTest, AFileThatShouldNotBeAmongThemIsNotDeleted) {

@@ -47,6 +47,15 @@ TEST_F(AdoptedAgentTest, WhatItsPredecessorDidNotLiveToStopForTheOwnerIsStopped)
   EXPECT_THAT(All<StopAttempt>(Tick(&agent)), IsEmpty()) << "once";
 }
 
+TEST_F(AdoptedAgentTest, WhatItsPredecessorStopsForTheOwnerKeepsTheGraceThatItHas) {
+  OwnerState owner;
+  owner.reclaimed = true;
+  AdoptedAttempt stopping = Running({12, 1}, {0});
+  stopping.halt = {protocol::HaltKind::kOwner, "pc1 was taken back", absl::Seconds(3)};
+  Agent agent = Find({stopping}, owner);
+  EXPECT_THAT(All<StopAttempt>(Tick(&agent)), IsEmpty());
+}
+
 TEST_F(AdoptedAgentTest, AllThatClaimOneDeviceAreStoppedAndTheHelloTellsWhy) {
   Agent agent = Find({Running({12, 1}, {0, 1}), Running({13, 1}, {2}), Running({14, 2}, {3, 1})});
   const Effects effects = Tick(&agent);

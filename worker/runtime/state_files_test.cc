@@ -90,7 +90,7 @@ TEST(AttemptFilesTest, TheCheckpointsOfARunAreNamed) {
   const testing::TempDir dir;
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
   EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr), IsEmpty());
-  for (const char* name : {"step-10", "last", "step-20"}) {
+  for (const char* name : {"step-10", "last", "step-20", ".last.tmp", "last.part", "\xfe"}) {
     dir.Append(std::string("runs/12/checkpoints/") + name, "x");
   }
   EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr),

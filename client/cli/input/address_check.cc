@@ -30,12 +30,20 @@ bool Sets(absl::string_view word, absl::string_view name) {
          !absl::StrContains(word.substr(name.size()), name);
 }
 
+// Whether the text looks first whether the variable is set.
+bool Asks(absl::string_view text, absl::string_view name) {
+  for (const char* test : {"-z \"$", "-z $", "-z \"${", "-z ${", "-v "}) {
+    if (absl::StrContains(text, absl::StrCat(test, name))) return true;
+  }
+  return false;
+}
+
 std::string SetInShellText(absl::string_view text) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
     for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t;&|("))) {
       for (const char* name : kNames) {
-        if (Sets(word, name)) return absl::StrCat("the script's ", name);
+        if (Sets(word, name) && !Asks(text, name)) return absl::StrCat("the script's ", name);
       }
     }
   }

@@ -29,6 +29,9 @@ constexpr std::array kSlurms = {"srun", "sbatch", "salloc", "scontrol"};
 // The options by which torchrun is told where its peers are, with "-" or "_" between words.
 constexpr std::array kRendezvous = {"--rdzv", "--nnodes", "--node", "--master"};
 
+// So many words at most stand in front of a launcher, with its own.
+constexpr int kMostInFront = 64;
+
 template <typename Names>
 bool IsIn(const Names& names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -120,8 +123,9 @@ int WordsInFront(const CommandWords& command) {
   while (i < command.size() &&
          (absl::StartsWith(command[i], "-") || absl::StrContains(command[i], "="))) {
     const std::string& word = command[i];
-    const bool takes = word == "-n" || word == "-p" || word == "--name" || word == "-k" ||
-                       word == "-s" || word == "-N" || word == "-m" || word == "-C";
+    constexpr std::array kTake = {"-n", "-p", "--name", "-k", "-s",     "--signal",
+                                  "-N", "-m", "-C",     "-u", "--with", "--python"};
+    const bool takes = IsIn(kTake, word);
     i += takes ? 2 : 1;
   }
   // The time, or the cores, stand in front of the command.
@@ -129,6 +133,7 @@ int WordsInFront(const CommandWords& command) {
 }
 
 std::string OtherLauncher(const CommandWords& command) {
+  if (absl::StartsWith(command[0], "./")) return "";  // a program of the user's own
   std::string words(FileName(command[0]));
   if ((words == "accelerate" || words == "fabric") && command.size() > 1) {
     absl::StrAppend(&words, " ", command[1]);
@@ -145,6 +150,13 @@ CommandWords::const_iterator FirstArgument(const CommandWords& command) {
 // Whether a shell is given what to do as an argument: bash -c "...", sh -lc "...".
 bool GivesText(const CommandWords& shell) {
   return shell.size() > 1 && absl::StartsWith(shell[1], "-") && absl::StrContains(shell[1], "c");
+}
+
+// Whether a program of this name is a launcher, or runs one.
+bool MayBeginLauncher(absl::string_view program) {
+  constexpr std::array kFirst = {"torchrun", "accelerate", "fabric"};
+  return IsIn(kFirst, program) || IsIn(kOthers, program) || IsIn(kSlurms, program) ||
+         absl::StartsWith(program, "python");
 }
 
 std::string SlurmsRemedy(const v1::RunSpec& spec, absl::string_view command) {
@@ -179,7 +191,9 @@ std::string LauncherInShellText(absl::string_view text) {
         absl::StrSplit(line, absl::ByAnyChar(" \t;&|()"), absl::SkipEmpty());
     // A launcher may stand behind "&&" or an assignment, so each word may begin a command.
     for (auto it = words.begin(); it != words.end(); ++it) {
-      const std::string launcher = LauncherIn({it, words.end()});
+      if (!MayBeginLauncher(FileName(*it))) continue;
+      const std::string launcher =
+          LauncherIn({it, it + std::min<ptrdiff_t>(kMostInFront, words.end() - it)});
       if (!launcher.empty()) return launcher;
     }
   }
@@ -188,6 +202,9 @@ std::string LauncherInShellText(absl::string_view text) {
 
 std::string LauncherIn(const CommandWords& command) {
   if (command.empty()) return "";
+  if (command.size() > kMostInFront) {
+    return LauncherIn({command.begin(), command.begin() + kMostInFront});
+  }
   if (const int front = WordsInFront(command); front > 0) {
     return LauncherIn({command.begin() + std::min(front, command.size()), command.end()});
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/input/usage_error.h"
 #include "common/status_matchers.h"
@@ -169,6 +170,21 @@ TEST(LauncherCheckTest, EachFormOfAnotherLauncherIsKnown) {
 TEST(LauncherCheckTest, FabricIsToldWhereTheOthersAreByItsOwnOptions) {
   EXPECT_THAT(std::string(CheckLauncher(Typed(2, 2, "fabric run x.py")).message()),
               HasSubstr("'hpcctl run -N 2 --mode per-node -- bash -c 'fabric run --num-nodes="));
+}
+
+TEST(LauncherCheckTest, ALongTextIsReadOnce) {
+  std::string words;
+  for (int i = 0; i < 200'000; ++i) absl::StrAppend(&words, "env ");
+  EXPECT_EQ(LauncherInShellText(words + "true"), "");
+  EXPECT_EQ(LauncherInShellText(words + "torchrun x.py"), "torchrun");
+  EXPECT_EQ(LauncherIn(Split(words + "torchrun")), "");
+}
+
+TEST(LauncherCheckTest, WhatOnlyHasTheNameOfALauncherIsNone) {
+  for (const char* line : {"./srun", "uv run --with torchrun python x.py",
+                           "env -u torchrun python x.py", "timeout --signal INT 5 python x.py"}) {
+    EXPECT_EQ(LauncherOf(line), "") << line;
+  }
 }
 
 TEST(LauncherCheckTest, WhatAsksSlurmIsRefusedWithWhatToType) {

@@ -25,22 +25,25 @@ struct LauncherOption {
   std::string typed;
 };
 
-// The options in front of the script or module; torchrun takes both "--nnodes=1" and "--nnodes 1".
+constexpr std::array kFlags = {"--standalone", "--no-python", "--run-path", "--use-env"};
+
+// The options of the torchrun in `words`, in front of what it is to run. It takes both "--nnodes=1"
+// and "--nnodes 1".
 template <typename Words>
-std::vector<LauncherOption> OptionsIn(const Words& words) {
+std::vector<LauncherOption> OptionsOfTorchrun(const Words& words) {
   std::vector<LauncherOption> found;
-  for (auto it = words.begin(); it != words.end(); ++it) {
+  auto it = std::find_if(words.begin(), words.end(), [](absl::string_view word) {
+    return FileName(word) == "torchrun" || absl::StartsWith(word, "torch.distributed.");
+  });
+  if (it == words.end()) return found;
+  for (++it; it != words.end() && absl::StartsWith(*it, "--"); ++it) {
     const std::string word(*it);
-    const bool module = word == "-m" && std::next(it) != words.end() &&
-                        !absl::StartsWith(*std::next(it), "torch.distributed.");
-    if (module || absl::EndsWith(word, ".py")) break;
-    if (!absl::StartsWith(word, "--")) continue;
     const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
     LauncherOption option{absl::StrReplaceAll(parts.first, {{"_", "-"}}), parts.second, word};
-    const bool apart = !absl::StrContains(word, '=') && option.name != "--standalone" &&
-                       std::next(it) != words.end();
-    if (apart && !absl::StartsWith(*std::next(it), "-")) {
-      option.value = std::string(*std::next(it));
+    if (option.name == "--module") return found;  // what follows is the module's
+    const bool flag = std::find(kFlags.begin(), kFlags.end(), option.name) != kFlags.end();
+    if (!flag && !absl::StrContains(word, '=') && std::next(it) != words.end()) {
+      option.value = std::string(*++it);
       absl::StrAppend(&option.typed, " ", option.value);
     }
     found.push_back(std::move(option));
@@ -49,7 +52,8 @@ std::vector<LauncherOption> OptionsIn(const Words& words) {
 }
 
 bool IsOfThisPc(absl::string_view endpoint) {
-  return absl::StartsWith(endpoint, "localhost") || absl::StartsWith(endpoint, "127.");
+  const absl::string_view host = endpoint.substr(0, endpoint.find(':'));
+  return host == "localhost" || absl::StartsWith(host, "127.");
 }
 
 bool IsNumber(absl::string_view text) {
@@ -107,10 +111,11 @@ bool Spawns(const CommandWords& command, absl::string_view script) {
          absl::StrContains(script, "multiprocessing.spawn(");
 }
 
+// With "-" between the option's words, or "_".
 bool HasOption(const v1::RunSpec& spec, absl::string_view name) {
-  const std::vector<LauncherOption> options = OptionsIn(spec.command());
-  return std::any_of(options.begin(), options.end(),
-                     [&](const LauncherOption& option) { return option.name == name; });
+  return std::any_of(spec.command().begin(), spec.command().end(), [&](const std::string& word) {
+    return absl::StrReplaceAll(word.substr(0, word.find('=')), {{"_", "-"}}) == name;
+  });
 }
 
 std::string NodesTyped(const v1::RunSpec& spec) {
@@ -144,8 +149,11 @@ std::string OtherLauncherHint(const v1::RunSpec& spec, absl::string_view launche
     return absl::StrCat("fabric run is not told which node it is on, so no node finds the others: ",
                         FabricCommand(spec));
   }
-  const bool told = has("--machine-rank") || has("--config-file") || has("--no-ssh");
-  if (told || !IsOtherLauncher(launcher)) return "";
+  const bool told = has("--machine-rank") || has("--main-process-ip") || has("--config-file") ||
+                    has("--no-ssh") || has("--hostfile");
+  const bool asks_nobody =
+      absl::StrContains(launcher, "accelerate") || absl::StrContains(launcher, "deepspeed");
+  if (told || !asks_nobody) return "";
   return absl::StrCat(launcher,
                       " is not told where the other nodes are, so each node trains alone: leave it "
                       "and --mode per-node out, since hpcctl starts the ranks: 'hpcctl run ",
@@ -168,7 +176,7 @@ absl::Status CheckPerNode(const v1::RunSpec& spec) {
   if (!IsOnSeveralNodes(spec) || launcher.empty() || IsOtherLauncher(launcher)) {
     return absl::OkStatus();
   }
-  for (const LauncherOption& option : OptionsIn(spec.command())) {
+  for (const LauncherOption& option : OptionsOfTorchrun(spec.command())) {
     const std::string why = WhyApart(option, spec.max_nodes());
     if (why.empty()) continue;
     return UsageError(absl::StrCat(
@@ -201,7 +209,7 @@ std::string AloneInShellText(absl::string_view text) {
     if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
     const std::vector<absl::string_view> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t;&|()\"'"), absl::SkipEmpty());
-    for (const LauncherOption& option : OptionsIn(words)) {
+    for (const LauncherOption& option : OptionsOfTorchrun(words)) {
       if (!WhyAlone(option).empty()) return option.typed;
     }
   }

@@ -62,6 +62,13 @@ TEST(PerNodeCheckTest, WhatMayMeetPasses) {
   EXPECT_EQ(Refusal(2, "torchrun --nproc_per_node=2 -m train --nnodes=1"), "");
   EXPECT_THAT(Refusal(2, "python -m torch.distributed.run --nnodes=1 -m train"), Not(IsEmpty()));
   EXPECT_EQ(Refusal(2, "torchrun --nnodes=2 --rdzv-endpoint=10.0.0.1:29400 x.py"), "");
+  for (const char* right :
+       {"torchrun --nproc-per-node=2 --no-python ./train --node-rank 0",
+        "torchrun --nproc_per_node 2 /opt/bin/train --master_addr=127.0.0.1",
+        "torchrun --nproc-per-node=2 --no-python bash train.sh --standalone",
+        "torchrun --rdzv-backend=c10d --rdzv-endpoint=localhost-gpu.lan:29500 x.py"}) {
+    EXPECT_EQ(Refusal(2, right), "") << right;
+  }
   EXPECT_EQ(Refusal(1, "torchrun --standalone x.py"), "");
   EXPECT_EQ(Refusal(2, "python x.py --nnodes=1"), "");
   v1::RunSpec torchrun = PerNode(2, "torchrun --standalone x.py");
@@ -84,9 +91,11 @@ TEST(PerNodeCheckTest, ALauncherThatAsksNobodyWhereTheOthersAreIsHintedAt) {
   EXPECT_THAT(PerNodeHint(PerNode(2, "deepspeed x.py --deepspeed"), ""),
               HasSubstr("deepspeed is not told"));
   EXPECT_THAT(PerNodeHint(PerNode(2, "fabric run x.py"), ""), HasSubstr("--node-rank=$NODE_RANK"));
-  for (const char* told : {"accelerate launch --machine_rank 1 x.py", "deepspeed --no_ssh x.py",
-                           "accelerate launch --config_file c.yaml x.py", "torchrun x.py",
-                           "fabric run --node-rank=1 x.py", "python x.py"}) {
+  for (const char* told :
+       {"accelerate launch --machine_rank 1 x.py", "deepspeed --no_ssh x.py",
+        "accelerate launch --config_file c.yaml x.py", "torchrun x.py",
+        "accelerate launch --main_process_ip 10.0.0.1 x.py", "mpirun --hostfile h x.py",
+        "fabric run --node-rank=1 x.py", "python x.py"}) {
     EXPECT_EQ(PerNodeHint(PerNode(2, told), ""), "") << told;
   }
   EXPECT_EQ(PerNodeHint(PerNode(1, "accelerate launch x.py"), ""), "");
