@@ -20,7 +20,12 @@ void Agent::OnSetOwner(Now now, const protocol::SetOwner& owner, Effects* effect
     request.duration = owner.left;
     request.reason = owner.reason;
     if (owner.grace) request.grace = *owner.grace;
-    Reclaim(now, request, effects);
+    // What is stopped for its owner already keeps the grace that it was given then, which a
+    // coordinator that was away does not know. A shorter one comes with orders to stop.
+    const bool already = yield_.reclaimed();
+    TakeBack(now, request, effects);
+    already ? StopAllIfReclaimed(now, effects) : StopAll(now, request.grace, effects);
+    CheckPcFree(now, effects);
   } else if (yield_.reclaimed()) {
     yield_.Lend(now, YieldTrigger::kCoordinator);
     effects->push_back(SaveOwner{yield_.state()});
@@ -29,14 +34,18 @@ void Agent::OnSetOwner(Now now, const protocol::SetOwner& owner, Effects* effect
 }
 
 void Agent::Reclaim(Now now, const YieldRequest& request, Effects* effects) {
+  TakeBack(now, request, effects);
+  StopAll(now, request.grace, effects);
+  CheckPcFree(now, effects);
+  DropUnsayable(effects);
+}
+
+void Agent::TakeBack(Now now, const YieldRequest& request, Effects* effects) {
   yield_.Reclaim(now, request);
   effects->push_back(SaveOwner{yield_.state()});
   if (yield_.state().unsent) SayOwner(now, request.grace, effects);
   effects->push_back(Note{false, absl::StrCat("the PC is its owner's",
                                               request.reason.empty() ? "" : ": ", request.reason)});
-  StopAll(now, request.grace, effects);
-  CheckPcFree(now, effects);
-  DropUnsayable(effects);
 }
 
 void Agent::Lend(Now now, Effects* effects) {

@@ -313,6 +313,8 @@ TEST_F(AgentTest, TheCoordinatorMayReclaimAndLendToo) {
   const Effects effects = Hear(taken);
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
   EXPECT_EQ(All<StopAttempt>(effects)[0].grace, absl::Seconds(25));
+  taken.grace = absl::Seconds(10);
+  EXPECT_THAT(All<StopAttempt>(Hear(taken)), IsEmpty()) << "it is being stopped for that already";
   EXPECT_THAT(Said<protocol::OwnerChanged>(effects), IsEmpty());
   Hear(protocol::SetOwner{});
   EXPECT_FALSE(agent_.yield().reclaimed());

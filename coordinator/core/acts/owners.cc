@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "protocol/limits.h"
 #include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
@@ -62,7 +63,9 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
     cause = ClusterCause(AttemptOutcome::kReclaimed, node->name(), by_node->when, why);
     cause.guessed = by_node->vague;
   }
-  gangs_->StopAllOn(turn, *node, cause, request.grace.value_or(kGrace));
+  // A node that was away ends its ranks by itself, within the grace that its owner gave it there.
+  const absl::Duration unsaid = by_node && by_node->vague ? protocol::kMaxSpan : kGrace;
+  gangs_->StopAllOn(turn, *node, cause, request.grace.value_or(unsaid));
   DevicesReturned(turn, node);
 }
 
