@@ -1,10 +1,9 @@
-#include <signal.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/signal_name.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/requeued.h"
@@ -44,7 +43,8 @@ absl::Time EndOf(const Attempt& attempt, absl::Time now) {
 std::string EndInWords(const Attempt& attempt, const protocol::RankExit& exit,
                        const Moment& ended) {
   const absl::Duration had = ended.when.latest - attempt.stopping_since;
-  const bool killed = exit.signal == SIGKILL && attempt.stopping() && had >= absl::Seconds(1);
+  const bool killed = exit.signal && SignalName(*exit.signal) == "SIGKILL" && attempt.stopping() &&
+                      had >= absl::Seconds(1);
   return absl::StrCat(ExitWords(exit), ", ", killed ? HumanDuration(had) + " " : "",
                       "after it was told to end");
 }
