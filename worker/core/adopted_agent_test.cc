@@ -54,6 +54,12 @@ TEST_F(AdoptedAgentTest, WhatItsPredecessorStopsForTheOwnerKeepsTheGraceThatItHa
   stopping.halt = {protocol::HaltKind::kOwner, "pc1 was taken back", absl::Seconds(3)};
   Agent agent = Find({stopping}, owner);
   EXPECT_THAT(All<StopAttempt>(Tick(&agent)), IsEmpty());
+
+  AdoptedAttempt recalled = Running({13, 1}, {0});
+  recalled.halt = {protocol::HaltKind::kCutOff, "recall", absl::Seconds(3)};
+  Agent other = Find({recalled}, owner);
+  EXPECT_THAT(All<StopAttempt>(Tick(&other)), SizeIs(1))
+      << "it may have longer than an owner waits";
 }
 
 TEST_F(AdoptedAgentTest, AllThatClaimOneDeviceAreStoppedAndTheHelloTellsWhy) {

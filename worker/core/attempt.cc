@@ -24,10 +24,10 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
     : ref_(adopted.ref),
       devices_(adopted.devices),
       stop_grace_(adopted.stop_grace),
-      phase_(adopted.returned                                 ? Phase::kReturned
-             : adopted.halt.kind != protocol::HaltKind::kNone ? Phase::kStopping
-             : adopted.started                                ? Phase::kRunning
-                                                              : Phase::kPrepared),
+      phase_(adopted.returned                                  ? Phase::kReturned
+             : adopted.halt.kind == protocol::HaltKind::kOwner ? Phase::kStopping
+             : adopted.started                                 ? Phase::kRunning
+                                                               : Phase::kPrepared),
       start_asked_(adopted.started),
       start_said_(adopted.started),
       store_lost_(adopted.store_lost ? std::make_optional(now) : std::nullopt),
