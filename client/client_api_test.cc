@@ -426,6 +426,11 @@ TEST_F(ClientApiTest, AQueuedRunIsHeldReleasedAndChanged) {
   EXPECT_TRUE(change.has_exclude() && change.exclude().names().empty());
 }
 
+TEST_F(ClientApiTest, AChangeSaysWhatItHasChanged) {
+  EXPECT_EQ(Hpcctl({"change", "1", "--priority", "7"}).out,
+            "run 1 is changed: --priority 0 -> 7\n");
+}
+
 TEST_F(ClientApiTest, OnlyWhatWasTypedIsChanged) {
   EXPECT_EQ(Hpcctl({"change", "1", "-N", "1:4", "--nodelist", "pc1,pc2"}).code, 0);
   {

@@ -97,9 +97,13 @@ class FakeRuns : public v1::Runs::Service {
   }
 
   grpc::Status Change(grpc::ServerContext*, const v1::ChangeRequest* request,
-                      v1::ChangeResponse*) override {
+                      v1::ChangeResponse* response) override {
     absl::MutexLock lock(&world_->mutex);
     world_->changes.push_back(*request);
+    // Its runs have the priority 0.
+    if (request->priority() != 0) {
+      response->set_changed(absl::StrCat("--priority 0 -> ", request->priority()));
+    }
     return grpc::Status::OK;
   }
 

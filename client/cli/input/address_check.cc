@@ -1,6 +1,5 @@
 #include "client/cli/input/address_check.h"
 
-#include <algorithm>
 #include <array>
 
 #include "absl/strings/ascii.h"
@@ -9,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/launcher_check.h"
+#include "client/cli/input/shell_words.h"
 
 namespace hpc::client {
 namespace {
@@ -39,8 +39,7 @@ bool Asks(absl::string_view text, absl::string_view name) {
 }
 
 std::string SetInShellText(absl::string_view text) {
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+  for (const std::string& line : ShellLines(text)) {
     for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t;&|("))) {
       for (const char* name : kNames) {
         if (Sets(word, name) && !Asks(text, name)) return absl::StrCat("the script's ", name);
@@ -72,7 +71,7 @@ std::string SetInPython(absl::string_view script) {
 
 }  // namespace
 
-std::string AddressHint(const v1::RunSpec& spec, absl::string_view script) {
+std::string MasterAddressHint(const v1::RunSpec& spec, absl::string_view script) {
   const bool alone = spec.max_nodes() <= 1 && spec.ranks_per_node() <= 1;
   if (alone || spec.mode() == v1::LAUNCH_MODE_PER_NODE || spec.store_host() == v1::STORE_HOST_RANK0)
     return "";

@@ -12,7 +12,7 @@ namespace hpc::client {
 
 // Returns what to say before the start of such a run, and "" for any other. `script`: the text of
 // ScriptOf(command), or "" if it cannot be read here.
-std::string AddressHint(const v1::RunSpec& spec, absl::string_view script);
+std::string MasterAddressHint(const v1::RunSpec& spec, absl::string_view script);
 
 }  // namespace hpc::client
 

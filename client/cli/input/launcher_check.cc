@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/run_options.h"
+#include "client/cli/input/shell_words.h"
 #include "client/cli/input/usage_error.h"
 
 namespace hpc::client {
@@ -84,11 +84,6 @@ bool Suspicious(const v1::RunSpec& spec) {
   const bool meant =
       spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED && spec.mode() != v1::LAUNCH_MODE_SLURM;
   return !meant && !LauncherIn(spec.command()).empty() && !FindsItsPeers(spec);
-}
-
-std::string NodesOption(const v1::RunSpec& spec) {
-  if (IsOnOneNode(spec)) return "";
-  return absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()), " ");
 }
 
 std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
@@ -171,6 +166,11 @@ std::string SlurmsRemedy(const v1::RunSpec& spec, absl::string_view command) {
 
 }  // namespace
 
+std::string NodesOption(const v1::RunSpec& spec) {
+  if (IsOnOneNode(spec)) return "";
+  return absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()), " ");
+}
+
 std::string FabricCommand(const v1::RunSpec& spec) {
   return absl::StrCat("'hpcctl run ", NodesOption(spec),
                       "--mode per-node -- bash -c 'fabric run --num-nodes=$NNODES "
@@ -185,8 +185,7 @@ bool IsOtherLauncher(absl::string_view launcher) {
 }
 
 std::string LauncherInShellText(absl::string_view text) {
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+  for (const std::string& line : ShellLines(text)) {
     const std::vector<std::string> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t;&|()"), absl::SkipEmpty());
     // A launcher may stand behind "&&" or an assignment, so each word may begin a command.

@@ -19,6 +19,9 @@ std::string LauncherIn(const CommandWords& command);
 // Whether it finds its peers in a way of its own, and so is best left out: all but torchrun's.
 bool IsOtherLauncher(absl::string_view launcher);
 
+// Returns "-N 2 ", to be typed after "hpcctl run "; "" for one node.
+std::string NodesOption(const v1::RunSpec& spec);
+
 // What to type for a fabric run on each node that is told where the others are.
 std::string FabricCommand(const v1::RunSpec& spec);
 

@@ -4,15 +4,15 @@
 #include <array>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/launcher_check.h"
-#include "client/cli/input/run_options.h"
+#include "client/cli/input/shell_words.h"
 #include "client/cli/input/usage_error.h"
 
 namespace hpc::client {
@@ -56,10 +56,6 @@ bool IsOfThisPc(absl::string_view endpoint) {
   return host == "localhost" || absl::StartsWith(host, "127.");
 }
 
-bool IsNumber(absl::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
-}
-
 // Why the option keeps a node from its peers; "" if it does not.
 std::string WhyAlone(const LauncherOption& option) {
   if (option.name == "--standalone") return "makes each node train alone";
@@ -70,14 +66,17 @@ std::string WhyAlone(const LauncherOption& option) {
     return "names no PC: a variable in it was empty in this shell";
   }
   if (option.name != "--node-rank") return "";
-  return IsNumber(option.value) || option.value.empty() ? "is the same on each node" : "";
+  int32_t rank = 0;
+  const bool fixed = option.value.empty() || absl::SimpleAtoi(option.value, &rank);
+  return fixed ? "is the same on each node" : "";
 }
 
 // The same for an option that no shell has read, of a run of at most so many nodes.
 std::string WhyApart(const LauncherOption& option, int32_t nodes) {
   const std::string alone = WhyAlone(option);
   if (!alone.empty()) return alone;
-  if (option.name == "--nnodes" && IsNumber(option.value) && option.value != absl::StrCat(nodes)) {
+  int32_t asked = 0;
+  if (option.name == "--nnodes" && absl::SimpleAtoi(option.value, &asked) && asked != nodes) {
     return absl::StrCat("waits for another number of nodes than the ", nodes, " of -N");
   }
   const bool of_shell = absl::StrContains(option.value, '$');
@@ -118,17 +117,13 @@ bool HasOption(const v1::RunSpec& spec, absl::string_view name) {
   });
 }
 
-std::string NodesTyped(const v1::RunSpec& spec) {
-  return absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()));
-}
-
 std::string SpawnHint(const v1::RunSpec& spec, absl::string_view script) {
   if (!Spawns(spec.command(), script)) return "";
   return absl::StrCat(
       ScriptOf(spec.command()),
       " makes ranks of its own with mp.spawn, on each node apart: leave mp.spawn out, since hpcctl "
       "starts the ranks and each has RANK and WORLD_SIZE; or type 'hpcctl run ",
-      NodesTyped(spec), " --mode per-node -- python ", ScriptOf(spec.command()),
+      NodesOption(spec), "--mode per-node -- python ", ScriptOf(spec.command()),
       "' and let it count its ranks from NODE_RANK and NNODES");
 }
 
@@ -139,7 +134,7 @@ std::string PlainScriptHint(const v1::RunSpec& spec, absl::string_view script) {
       " is started once on each node, and with --mode per-node it gets NODE_RANK but no RANK or "
       "WORLD_SIZE: unless it starts its ranks itself, as Lightning does, leave that out: 'hpcctl "
       "run ",
-      NodesTyped(spec), " -- python ", ScriptOf(spec.command()), "'");
+      NodesOption(spec), "-- python ", ScriptOf(spec.command()), "'");
 }
 
 std::string OtherLauncherHint(const v1::RunSpec& spec, absl::string_view launcher) {
@@ -157,20 +152,20 @@ std::string OtherLauncherHint(const v1::RunSpec& spec, absl::string_view launche
   return absl::StrCat(launcher,
                       " is not told where the other nodes are, so each node trains alone: leave it "
                       "and --mode per-node out, since hpcctl starts the ranks: 'hpcctl run ",
-                      NodesTyped(spec), " -- python train.py'");
+                      NodesOption(spec), "-- python train.py'");
 }
 
 }  // namespace
 
 absl::Status CheckPerNode(const v1::RunSpec& spec) {
   if (spec.mode() != v1::LAUNCH_MODE_PER_NODE) return absl::OkStatus();
-  const std::string nodes = NodesTyped(spec);
+  const std::string nodes = NodesOption(spec);
   if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED &&
       spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_NONE) {
     return UsageError(absl::StrCat(
         "--legacy-local-rank is for ranks that hpcctl starts, and with --mode per-node the command "
         "starts its own: leave the launcher and --mode out, as in 'hpcctl run ",
-        nodes, " --ranks-per-node 2 --legacy-local-rank=underscore -- python train.py'."));
+        nodes, "--ranks-per-node 2 --legacy-local-rank=underscore -- python train.py'."));
   }
   const std::string launcher = LauncherIn(spec.command());
   if (!IsOnSeveralNodes(spec) || launcher.empty() || IsOtherLauncher(launcher)) {
@@ -183,7 +178,7 @@ absl::Status CheckPerNode(const v1::RunSpec& spec) {
         "'", option.typed, "' of ", launcher, " ", why,
         ": leave it out, since --mode per-node tells torchrun how many nodes there are, which of "
         "them it is on and where they meet: 'hpcctl run ",
-        nodes, " --mode per-node -- ", Without(option, spec.command()), "'."));
+        nodes, "--mode per-node -- ", Without(option, spec.command()), "'."));
   }
   return absl::OkStatus();
 }
@@ -204,9 +199,7 @@ std::string PerNodeHint(const v1::RunSpec& spec, absl::string_view script) {
 
 std::string AloneInShellText(absl::string_view text) {
   if (LauncherInShellText(text).empty() || IsOtherLauncher(LauncherInShellText(text))) return "";
-  const std::string joined = absl::StrReplaceAll(text, {{"\\\n", " "}});
-  for (const absl::string_view line : absl::StrSplit(joined, '\n')) {
-    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+  for (const std::string& line : ShellLines(text)) {
     const std::vector<absl::string_view> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t;&|()\"'"), absl::SkipEmpty());
     for (const LauncherOption& option : OptionsOfTorchrun(words)) {

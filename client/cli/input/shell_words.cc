@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "client/cli/input/usage_error.h"
 
@@ -58,6 +59,16 @@ absl::Status SaySetsVariable(const std::vector<std::string>& command) {
 }
 
 }  // namespace
+
+std::vector<std::string> ShellLines(absl::string_view text) {
+  const std::string joined = absl::StrReplaceAll(text, {{"\\\n", " "}});
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(joined, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) continue;
+    lines.emplace_back(line);
+  }
+  return lines;
+}
 
 absl::Status CheckShellWords(const std::vector<std::string>& command) {
   if (command.empty()) return absl::OkStatus();

@@ -7,8 +7,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace hpc::client {
+
+// Returns the lines of a shell's text without its comments. Lines that end with a backslash and go
+// on in the next are one.
+std::vector<std::string> ShellLines(absl::string_view text);
 
 // A usage error that says what to type instead. OK for any other command, also for one that does
 // not exist, since only its node knows that.

@@ -72,7 +72,7 @@ class RunCommand : public Command {
     }
     const std::string script = ReadScript(spec);
     for (const std::string& hint :
-         {LauncherHint(spec, script), PerNodeHint(spec, script), AddressHint(spec, script),
+         {LauncherHint(spec, script), PerNodeHint(spec, script), MasterAddressHint(spec, script),
           SlurmLinesHint(ScriptOf(spec.command()), script)}) {
       if (!hint.empty()) session->Notice(hint);
     }
