@@ -61,24 +61,6 @@ TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
                           "rendezvous: unless they met in another way, 2 separate copies ran"));
 }
 
-TEST(GangTest, WhatOneNodeLacksOfTheCheckpointsIsSaidBeforeItGoesOn) {
-  ClusterTester c;
-  c.Join({"pc1", "pc2"});
-  RunRequest request = Nodes(2);
-  request.max_restarts = 1;
-  const RunId run = c.Submit(request);
-  c.Run(run);
-  ASSERT_OK(c.Exit(run, 1, 1));
-  c.AllReturned(run);
-  c.Pass(absl::Seconds(10));
-  c.TakeEvents();
-  ASSERT_OK(c.Prepared(run, "pc1", absl::OkStatus(), {"last.ckpt"}));
-  ASSERT_OK(c.Prepared(run, "pc2"));
-  EXPECT_THAT(c.TakeEvents("run.checkpoints"),
-              ElementsAre(StartsWith("run.checkpoints in $HPC_CHECKPOINT_DIR, last.ckpt is on pc1 "
-                                     "and not on pc2: ")));
-}
-
 TEST(GangTest, OfARankThatWasKilledIsSaidHowLongItHad) {
   ClusterTester c;
   c.Join({"pc1"});
@@ -89,20 +71,6 @@ TEST(GangTest, OfARankThatWasKilledIsSaidHowLongItHad) {
   ASSERT_OK(c.Exit(run, 0, {.signal = 9, .after_stop = true}));
   EXPECT_THAT(c.TakeEvents("rank.exited"),
               ElementsAre("rank.exited was killed by SIGKILL, 10 s after it was told to end"));
-}
-
-TEST(GangTest, WhetherLaunchersOfTheirOwnHaveMetIsNotClaimed) {
-  ClusterTester c;
-  c.Join({"pc1", "pc2"});
-  RunRequest request = Nodes(2);
-  request.mode = protocol::LaunchMode::kPerNode;
-  const RunId run = c.Submit(request);
-  c.Run(run);
-  c.Pass(absl::Hours(1));
-  EXPECT_THAT(c.TakeEvents("run.rendezvous-late"), IsEmpty());
-  for (const int32_t rank : {0, 1}) ASSERT_OK(c.Exit(run, rank, 0));
-  c.AllReturned(run);
-  EXPECT_THAT(c.TakeEvents(), Contains("run.succeeded every rank exited 0 after 1 h"));
 }
 
 // A running gang on two nodes with one rank each.
@@ -290,74 +258,6 @@ TEST(GangTest, NodeThatDoesNotStartItsRanksIsNamed) {
   c.Pass(absl::Seconds(20));
   EXPECT_EQ(c.state(run), RunState::kStopping);
   EXPECT_EQ(c.record(run).reason, "pc1 did not start its ranks within 20 s");
-}
-
-TEST(GangTest, StoreIsHostedByTheWorkerUnlessATorchCannotBeItsClient) {
-  ClusterTester c;
-  c.Join({"pc1", "pc2"});
-  const RunId run = c.Submit(Nodes(2));
-  ASSERT_OK(c.Prepared(run, "pc1"));
-  protocol::Prepared report;
-  report.ref = c.ref(run);
-  report.store_client_ok = false;
-  ASSERT_OK(c.Report("pc2", report));
-  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
-  EXPECT_EQ(c.attempt(run).master_addr, "10.0.0.pc1");
-  EXPECT_EQ(c.attempt(run).master_port, 29500);
-}
-
-TEST(GangTest, ARunThatMovesSaysThatItsCheckpointsStay) {
-  ClusterTester c;
-  c.Join({"pc1", "pc2"});
-  const RunId run = c.Submit(Nodes(1));
-  c.Run(run);
-  const std::string before = c.attempt(run).placement_reason;
-  EXPECT_THAT(before, Not(HasSubstr("stays there")));
-  ASSERT_OK(c.Reclaim("pc1"));
-  c.AllReturned(run);
-  EXPECT_THAT(c.attempt(run).placement_reason,
-              HasSubstr("; what it has saved in $HPC_CHECKPOINT_DIR on pc1, if anything, stays "
-                        "there"));
-}
-
-TEST(GangTest, ARunThatLosesOneOfItsNodesSaysThatItsCheckpointsStayThere) {
-  ClusterTester c;
-  c.Join({"pc1", "pc2"});
-  const RunId run = c.Submit(Nodes(2));
-  c.Run(run);
-  c.Join({"pc3"});
-  ASSERT_OK(c.Reclaim("pc1"));
-  c.AllReturned(run);
-  EXPECT_THAT(c.attempt(run).placement_reason, HasSubstr("$HPC_CHECKPOINT_DIR on pc1, if"));
-}
-
-TEST(GangTest, ASingleRankServesItsStoreItself) {
-  ClusterTester c;
-  c.Join({"pc1"});
-  const RunId run = c.Submit(Gpus(1));
-  ASSERT_OK(c.Prepared(run, "pc1"));
-  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
-}
-
-TEST(GangTest, StoreHostThatWasAskedForIsKept) {
-  ClusterTester c;
-  c.Join({"pc1"});
-  RunRequest request = Nodes(1);
-  request.store_host = protocol::StoreHost::kWorker;
-  const RunId run = c.Submit(request);
-  ASSERT_OK(c.Prepared(run, "pc1"));
-  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kWorker);
-}
-
-TEST(GangTest, WithoutAStoreNothingIsStarted) {
-  ClusterTester c;
-  c.Join({"pc1"});
-  const RunId run = c.Submit(Nodes(1));
-  c.TakeMessages();
-  protocol::Prepared report;
-  report.ref = c.ref(run);
-  ASSERT_OK(c.Report("pc1", report));
-  EXPECT_EQ(c.record(run).reason, "pc1 has not said on which port the rendezvous store is");
 }
 
 TEST(GangTest, RanksBeganAndEndedWhenTheirNodesSayHoweverLateThatIsHeard) {
