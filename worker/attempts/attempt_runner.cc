@@ -93,7 +93,7 @@ PrepareContext AttemptRunner::MakeContext(const protocol::Prepare& prepare,
   facts.node = context_->node;
   facts.address = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
   facts.has_rdma = context_->has_rdma;
-  facts.has_kfd = context_->has_kfd;
+  facts.has_amd_gpu = context_->has_amd_gpu;
   facts.has_gpus = HasGpus(inventory);
   facts.hpc_py_dir = context_->hpc_py_dir;
   facts.attempt_dir = dir_;

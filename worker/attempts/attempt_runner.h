@@ -81,7 +81,7 @@ struct RunnerContext {
   std::vector<std::string> own_env;
   std::vector<std::string> rank_env;
   bool has_rdma = false;
-  bool has_kfd = false;
+  bool has_amd_gpu = false;
 };
 
 class AttemptRunner {

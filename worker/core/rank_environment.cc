@@ -230,7 +230,7 @@ void AddAccount(const LocalFacts& facts, Variables* out) {
 void AddDevices(const LocalFacts& facts, Variables* out) {
   // Without a GPU and without this variable, Accelerate and Transformers' Trainer take each rank
   // for a training of its own, and say nothing.
-  if (facts.gpus.empty() && !facts.has_kfd) out->Default("ACCELERATE_USE_CPU", "true");
+  if (facts.gpus.empty() && !facts.has_amd_gpu) out->Default("ACCELERATE_USE_CPU", "true");
   if (!facts.has_gpus) return;
   out->Launcher("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   // Each rank gets all GPUs of the node's share: programs choose theirs by LOCAL_RANK.

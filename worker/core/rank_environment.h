@@ -37,7 +37,7 @@ struct LocalFacts {
   std::string address;        // this node's address, as its peers know it
   bool has_rdma = false;      // there is an InfiniBand or RoCE device
   bool has_gpus = false;      // the node has GPUs, whether or not this attempt has them
-  bool has_kfd = false;       // the node has a GPU of AMD's, which is none of those
+  bool has_amd_gpu = false;   // the node has a GPU of AMD's, which does not count among those
   std::vector<int32_t> gpus;  // the GPUs that this attempt has, in PCI bus order
   std::string hpc_py_dir;     // folder of hpc.py; "": not there
   std::string attempt_dir;    // the folder with the rank's files

@@ -264,7 +264,7 @@ TEST(RankEnvironmentTest, AccelerateIsToldWhereThereIsNoGpu) {
   EXPECT_THAT(Env(SecondNode(), LocalFacts()), Contains(kCpu));
   EXPECT_THAT(Env(SecondNode(), GpuNode()), Not(Contains(kCpu)));
   LocalFacts amd;
-  amd.has_kfd = true;
+  amd.has_amd_gpu = true;
   EXPECT_THAT(Env(SecondNode(), amd), Not(Contains(kCpu)));
 }
 

@@ -42,6 +42,9 @@ bool HasRdmaDevice() {
   return !ignored && devices != std::filesystem::directory_iterator();
 }
 
+// Asks for the device of AMD's kernel driver.
+bool HasAmdGpu() { return access("/dev/kfd", F_OK) == 0; }
+
 absl::Status CheckPlacement(const std::string& node, const protocol::Prepare& prepare,
                             const protocol::Inventory& inventory) {
   if (prepare.node_rank < 0 || static_cast<size_t>(prepare.node_rank) >= prepare.peers.size() ||
@@ -98,7 +101,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .own_env = options.own_env,
               .rank_env = options.rank_env,
               .has_rdma = HasRdmaDevice(),
-              .has_kfd = access("/dev/kfd", F_OK) == 0};
+              .has_amd_gpu = HasAmdGpu()};
   link_->SetCallbacks({[this](const protocol::CoordinatorMessage& message) { OnMessage(message); },
                        [this](const absl::Status& why) { OnLinkClosed(why); }});
   loop_->SetAfterRound([this] { AfterRound(); });
