@@ -61,7 +61,7 @@ struct SetOwner {
   bool reclaimed = false;
   std::optional<absl::Duration> left;  // unset: until lent
   std::string reason;
-  // Reclaimed: for how long ranks there may live; unset: it does not say.
+  // Reclaimed: how long ranks there may live from now on. Unset: the worker decides.
   std::optional<absl::Duration> grace = std::nullopt;
 };
 

@@ -63,8 +63,9 @@ struct Prepared {
   int32_t store_port = 0;
   bool store_client_ok = true;  // false: its torch cannot be a client of the worker's store
   RecallAccess recall = {};
-  // Of a run that is started again: the names of what is in its own HPC_CHECKPOINT_DIR here,
-  // sorted; the first kMostCheckpoints. None where the user has named another folder.
+  // What this node has in the run's own HPC_CHECKPOINT_DIR if the run is started again: sorted
+  // names, kMostCheckpoints at most, without temporary files. None if the user has named another
+  // folder.
   std::vector<std::string> checkpoints = {};
 };
 

@@ -144,9 +144,8 @@ bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares, bool 
   return KeepAttemptDir(attempt_dir, spares);
 }
 
-// Whether a file of this name is what a save that was cut off leaves, or has a name that cannot be
-// told to others.
-bool IsLeftOver(const std::string& name) {
+// Whether the name is that of a file that was not finished, or cannot be told to others.
+bool IsNoCheckpoint(const std::string& name) {
   return absl::StartsWith(name, ".") || absl::EndsWith(name, ".tmp") ||
          absl::EndsWith(name, ".part") || ToValidUtf8(name) != name;
 }
@@ -203,7 +202,7 @@ std::vector<std::string> ListCheckpoints(const std::string& state_dir,
   const FileRights rights(account);
   std::vector<std::string> names = NamesIn(CheckpointDir(RunDir(state_dir, prepare.ref.run)))
                                        .value_or(std::vector<std::string>());
-  names.erase(std::remove_if(names.begin(), names.end(), IsLeftOver), names.end());
+  names.erase(std::remove_if(names.begin(), names.end(), IsNoCheckpoint), names.end());
   std::sort(names.begin(), names.end());
   if (names.size() > protocol::kMostCheckpoints) names.resize(protocol::kMostCheckpoints);
   return names;

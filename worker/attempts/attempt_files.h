@@ -59,9 +59,9 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares = nullptr,
                               const std::vector<RecordLine>& others = {}, bool home = false);
-// Returns the names of what is in the run's own folder for checkpoints, sorted, kMostCheckpoints at
-// most; none where the user has named another folder. Only what `account` may read counts, without
-// hidden and temporary files (.tmp, .part).
+// Returns the names in the run's own folder for checkpoints, sorted, kMostCheckpoints at most. They
+// are read with the account's rights. Hidden and temporary files (.tmp, .part) are left out.
+// Returns none if the user has named another folder.
 std::vector<std::string> ListCheckpoints(const std::string& state_dir,
                                          const protocol::Prepare& prepare,
                                          const AccountIds* account);

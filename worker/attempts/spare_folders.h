@@ -2,10 +2,10 @@
 // name. Where many short runs follow each other, making and deleting folders can be half of what a
 // worker does (docs/PERFORMANCE.md).
 //
-//   <state-dir>/spare/7/     one that was an attempt's, with its empty folder ranks/, or
+//   <state-dir>/spare/7/     one that was an attempt's: with its empty folder ranks/, or
 //   ranks/home/
-//                            where its account has no home, and files of its own that the next one
-//                            begins anew
+//                            if its account has no home, and with files of its own that the next
+//                            one begins anew
 //   <state-dir>/spare/8/     one that was a run's, with its empty folder checkpoints/
 #ifndef HPC_WORKER_ATTEMPTS_SPARE_FOLDERS_H_
 #define HPC_WORKER_ATTEMPTS_SPARE_FOLDERS_H_

@@ -108,9 +108,9 @@ class Agent {
   // Why this node cannot take the attempt now; OK if it can.
   absl::Status Refusal(const protocol::Prepare& prepare) const;
   std::string TakenBack() const { return node_ + " was taken back by its owner"; }
-  // Stops all attempts for the owner.
   // The PC is its owner's from now on; what runs there is not stopped yet.
   void TakeBack(Now now, const YieldRequest& request, Effects* effects);
+  // Stops all attempts for the owner.
   void StopAll(Now now, absl::Duration grace, Effects* effects);
   static void StopForOurselves(Now now, Attempt* attempt, const protocol::Halt& halt,
                                Effects* effects);

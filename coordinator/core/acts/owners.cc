@@ -127,7 +127,8 @@ void Owners::TellNode(Turn& turn, const Node& node) {
   protocol::SetOwner command;
   command.reclaimed = record.reclaimed;
   command.reason = record.reclaim_reason;
-  // What is told to end only then, since the node was away, gets as much as if that was asked now.
+  // If the owner's time is over, the node was away until now. Ranks that it still has get as much
+  // time as with a new wish.
   if (record.reclaimed) {
     const absl::Duration left = node.reclaim_due - turn.mono();
     command.grace = left > absl::ZeroDuration() ? left : kGrace;

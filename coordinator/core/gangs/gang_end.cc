@@ -39,7 +39,8 @@ absl::Time EndOf(const Attempt& attempt, absl::Time now) {
   return last == absl::InfinitePast() ? now : std::min(last, now);
 }
 
-// How a rank ended that was told to. A rank that was killed had its grace, and perhaps too little.
+// Says how a rank ended that had been told to end. If it was killed, its grace may have been too
+// short, so the time that it had is said, too.
 std::string EndInWords(const Attempt& attempt, const protocol::RankExit& exit,
                        const Moment& ended) {
   const absl::Duration had = ended.when.latest - attempt.stopping_since;

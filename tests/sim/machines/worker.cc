@@ -440,7 +440,7 @@ void Worker::Carry(const wo::StopAttempt& effect) {
     stream_->Send(Up(protocol::WorkerMessage(protocol::AttemptReturned{effect.ref, {}})));
   }
   if (effect.halt != protocol::HaltKind::kNone && pc_->folders.contains(effect.ref)) {
-    constexpr absl::Duration kOwnGrace = absl::Seconds(10);
+    constexpr absl::Duration kOwnGrace = absl::Seconds(10);  // what a worker gives by itself
     const absl::Duration theirs = pc_->folders.at(effect.ref).prepare.stop_grace;
     pc_->graces().Gives(effect.ref, pc_->name(), std::min(kOwnGrace, theirs));
   }

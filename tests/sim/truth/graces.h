@@ -1,6 +1,6 @@
-// Until when ranks that were told to end may live, by whoever could decide that: the coordinator,
-// the PC's owner, its worker, another node of the gang, or the rules of the supervisor itself. No
-// rank is killed before that.
+// Knows how long ranks that were told to end may live, and checks that none is killed earlier. The
+// coordinator, the PC's owner, its worker, another node of the gang and the rules of the supervisor
+// may each decide that.
 #ifndef HPC_TESTS_SIM_TRUTH_GRACES_H_
 #define HPC_TESTS_SIM_TRUTH_GRACES_H_
 
