@@ -49,8 +49,16 @@ struct Prepare {
   KeyValues env;
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
   StopSignal stop_signal = StopSignal::kAuto;
+  int32_t umask = 022;
   KeyValues params;
   std::string user;  // who submitted the run; "" if there are no identities
+};
+
+// Something in a folder for checkpoints.
+struct FoundCheckpoint {
+  std::string name;
+  // Since its content changed last; of a folder, since a name in it did. By one clock of that node.
+  absl::Duration age = absl::ZeroDuration();
 };
 
 struct Prepared {
@@ -64,9 +72,9 @@ struct Prepared {
   bool store_client_ok = true;  // false: its torch cannot be a client of the worker's store
   RecallAccess recall = {};
   // What this node has in the run's own HPC_CHECKPOINT_DIR if the run is started again: sorted
-  // names, kMostCheckpoints at most, without temporary files. None if the user has named another
+  // by name, kMostCheckpoints at most, without temporary files. None if the user has named another
   // folder.
-  std::vector<std::string> checkpoints = {};
+  std::vector<FoundCheckpoint> checkpoints = {};
 };
 
 inline constexpr size_t kMostCheckpoints = 64;

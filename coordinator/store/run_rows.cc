@@ -160,7 +160,7 @@ RunRecord ReadRun(Row& row) {
 
 constexpr Table kPrograms = {"programs", "run",
                              "command, workdir, request_id, submit_host, legacy_local_rank, "
-                             "stop_signal, repository, commit_id, "
+                             "stop_signal, umask, repository, commit_id, "
                              "branch, dirty, diff_cut, env, diff"};
 
 void Bind(RunId run, const RunProgram& program, Statement& to) {
@@ -171,6 +171,7 @@ void Bind(RunId run, const RunProgram& program, Statement& to) {
       .Text(program.submit_host)
       .Text(ToWord(program.legacy_local_rank))
       .Text(ToWord(program.stop_signal))
+      .Int(program.umask)
       .Text(program.code.repository)
       .Text(program.code.commit)
       .Text(program.code.branch)
@@ -189,6 +190,7 @@ RunProgram ReadProgram(Row& row) {
   program.submit_host = row.Text();
   program.legacy_local_rank = ReadWord<protocol::LegacyLocalRank>(row);
   program.stop_signal = ReadWord<protocol::StopSignal>(row);
+  program.umask = row.Int32();
   program.code.repository = row.Text();
   program.code.commit = row.Text();
   program.code.branch = row.Text();

@@ -218,7 +218,7 @@ class TwoUsersTest(unittest.TestCase):
     def test_nobody_may_write_there_either(self):
         for run, other in self.pairs():
             for path in map(pathlib.Path, run.files()):
-                self.assertEqual(stat.S_IMODE(path.lstat().st_mode) & 0o077, 0, path)
+                self.assertEqual(stat.S_IMODE(path.lstat().st_mode) & 0o022, 0, path)
             touch = as_account(other.user, "touch", run.dir / "planted")
             self.assertIn("Permission denied", touch.stderr)
 

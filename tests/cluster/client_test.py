@@ -359,6 +359,32 @@ class ReconnectTest(unittest.TestCase):
         none = self.cluster.hpcctl("show", "digitz", check=False)
         self.assertIn("no run has the name or number 'digitz'", none.stderr)
 
+    def test_a_run_comes_after_one_that_is_named(self):
+        first = self.cluster.submit("--hold", "--name", "prepare", "--", "true")
+        run = self.cluster.submit("--after", "prepare", "--", "true")
+        self.assertRegex(self.cluster.hpcctl("show", run).stdout, f"After run +{first}\n")
+        self.cluster.hpcctl("cancel", run, first)
+        none = self.cluster.hpcctl("run", "--after", "nothing", "--", "true", check=False)
+        self.assertEqual(none.returncode, 121)
+        self.assertIn("no run has the name or number 'nothing'", none.stderr)
+
+    def test_who_follows_a_run_that_is_held_hears_that(self):
+        run = self.cluster.submit("--hold", "--", "echo", "came")
+        follower = self.cluster.start("logs", "-f", run)
+        eventually(lambda: "held" in follower.output(), "the follower was told")
+        self.cluster.hpcctl("release", run)
+        self.assertEqual(follower.wait(20), 0)
+        self.assertIn("came", follower.output())
+
+    def test_ranks_have_the_umask_of_the_shell_that_asks(self):
+        def umask(mask, *options):
+            return subprocess.run(["sh", "-c", f'umask {mask}; exec "$@"', "sh", BIN / "hpcctl", "run",
+                                   *options, "--", "sh", "-c", "umask"], env=self.cluster.env,
+                                  capture_output=True, text=True, check=True).stdout
+        self.assertEqual(umask("022"), "0022\n")
+        self.assertEqual(umask("077"), "0077\n")
+        self.assertEqual(umask("077", "--umask", "002"), "0002\n")
+
     def test_a_run_may_have_a_stop_signal_of_its_own(self):
         run = self.cluster.submit("--stop-signal", "usr1", "--", "sh", "-c",
                                   "trap 'echo saving; exit' USR1; echo up; while :; do sleep 0.1; done")

@@ -195,17 +195,24 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prep
   return WriteParams(ParamsFile(RanksDir(state_dir, prepare.ref)), prepare, account);
 }
 
-std::vector<std::string> ListCheckpoints(const std::string& state_dir,
-                                         const protocol::Prepare& prepare,
-                                         const AccountIds* account) {
+std::vector<protocol::FoundCheckpoint> ListCheckpoints(const std::string& state_dir,
+                                                       const protocol::Prepare& prepare,
+                                                       const AccountIds* account, absl::Time now) {
   if (ChoosesCheckpointDir(prepare)) return {};
   const FileRights rights(account);
-  std::vector<std::string> names = NamesIn(CheckpointDir(RunDir(state_dir, prepare.ref.run)))
-                                       .value_or(std::vector<std::string>());
+  const std::string folder = CheckpointDir(RunDir(state_dir, prepare.ref.run));
+  std::vector<std::string> names = NamesIn(folder).value_or(std::vector<std::string>());
   names.erase(std::remove_if(names.begin(), names.end(), IsNoCheckpoint), names.end());
   std::sort(names.begin(), names.end());
   if (names.size() > protocol::kMostCheckpoints) names.resize(protocol::kMostCheckpoints);
-  return names;
+  std::vector<protocol::FoundCheckpoint> found;
+  for (const std::string& name : names) {
+    struct stat st {};
+    if (lstat((folder + "/" + name).c_str(), &st) != 0) continue;
+    found.push_back(
+        {name, std::max(now - absl::TimeFromTimespec(st.st_mtim), absl::ZeroDuration())});
+  }
+  return found;
 }
 
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

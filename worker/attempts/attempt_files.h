@@ -59,12 +59,13 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares = nullptr,
                               const std::vector<RecordLine>& others = {}, bool home = false);
-// Returns the names in the run's own folder for checkpoints, sorted, kMostCheckpoints at most. They
-// are read with the account's rights. Hidden and temporary files (.tmp, .part) are left out.
-// Returns none if the user has named another folder.
-std::vector<std::string> ListCheckpoints(const std::string& state_dir,
-                                         const protocol::Prepare& prepare,
-                                         const AccountIds* account);
+// Returns what is in the run's own folder for checkpoints, sorted by name, kMostCheckpoints at
+// most. It is read with the account's rights. `now` is of the clock of files. Hidden and temporary
+// files
+// (.tmp, .part) are left out. Returns nothing if the user has named another folder.
+std::vector<protocol::FoundCheckpoint> ListCheckpoints(const std::string& state_dir,
+                                                       const protocol::Prepare& prepare,
+                                                       const AccountIds* account, absl::Time now);
 // Makes the files durable. An end that the supervisor has synced is then found after a power cut,
 // and so is a checkpoint that the program has synced. This takes a while on some disks.
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

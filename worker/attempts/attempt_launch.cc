@@ -40,6 +40,7 @@ SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
   spec.workdir = order.prepare.workdir;
   spec.default_grace_ms = absl::ToInt64Milliseconds(order.prepare.stop_grace);
   spec.stop_signal = NumberOf(order.prepare.stop_signal);
+  spec.umask = order.prepare.umask;
   spec.lease_ms = absl::ToInt64Milliseconds(order.lease);
   for (RankProgram& rank : plan->ranks.ranks) {
     spec.ranks.push_back({.rank = rank.rank,

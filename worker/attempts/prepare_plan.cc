@@ -204,7 +204,7 @@ absl::Status Fill(const protocol::Prepare& prepare, const PrepareContext& contex
       OfThisNode(facts.node, MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(),
                                               context.record, /*home=*/!facts.home.empty())));
   if (prepare.restart_count > 0) {
-    plan->checkpoints = ListCheckpoints(context.state_dir, prepare, ids);
+    plan->checkpoints = ListCheckpoints(context.state_dir, prepare, ids, absl::Now());
   }
   return absl::OkStatus();
 }

@@ -28,8 +28,8 @@ struct PreparePlan {
   std::string program;  // resolved path
   RankPrograms ranks;
   PythonFacts python;
-  std::vector<std::string> checkpoints;  // see protocol::Prepared
-  std::optional<AccountIds> account;     // the account that ranks run as; not set: the worker's own
+  std::vector<protocol::FoundCheckpoint> checkpoints;  // see protocol::Prepared
+  std::optional<AccountIds> account;  // the account that ranks run as; not set: the worker's own
 };
 
 struct PrepareContext {

@@ -6,9 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/signal_name.h"
 #include "common/telling_line.h"
 #include "common/text.h"
 #include "worker/attempts/python_traceback.h"
@@ -47,14 +51,33 @@ absl::string_view BeforeLauncher(absl::string_view said) {
   return traceback == absl::string_view::npos ? "" : said.substr(0, traceback);
 }
 
-// What the process of a launcher said of its failure. It says nothing of a SIGKILL, but torch's
-// launcher does.
-std::string WordsOfItsProcess(absl::string_view said) {
+// How torch's launcher says that its process ended: with an exit code, or with -N after signal N.
+// nullopt: it does not.
+std::optional<int> EndOfItsProcess(absl::string_view said) {
   const size_t line = said.rfind(kFailedProcess);
-  const bool killed = line != absl::string_view::npos &&
-                      absl::StartsWith(said.substr(line + kFailedProcess.size()), "-9)");
-  return killed ? "its process was killed by SIGKILL"
-                : LastLines(BeforeLauncher(said), kLastLines, kMaxWords);
+  if (line == absl::string_view::npos) return std::nullopt;
+  const absl::string_view rest = said.substr(line + kFailedProcess.size());
+  int end = 0;
+  if (!absl::SimpleAtoi(rest.substr(0, rest.find(')')), &end)) return std::nullopt;
+  return end;
+}
+
+// Whether the signal ends a process that could say nothing of it. Before SIGABRT it mostly has.
+bool EndsWithoutWords(int signal) {
+  return signal == SIGKILL || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+         signal == SIGFPE;
+}
+
+// What the process of a launcher said of its failure, or how it ended if it said nothing.
+std::string WordsOfItsProcess(absl::string_view said) {
+  const std::optional<int> end = EndOfItsProcess(said);
+  if (end && EndsWithoutWords(-*end)) {
+    return absl::StrCat("its process was killed by ", SignalName(-*end));
+  }
+  const std::string words = LastLines(BeforeLauncher(said), kLastLines, kMaxWords);
+  return end && *end > 0 && TellingLine(words).empty()
+             ? absl::StrCat("its process exited with code ", *end)
+             : words;
 }
 
 int64_t MemoryOfThisPcKb() { return sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024); }

@@ -210,6 +210,22 @@ TEST_F(RankExitTest, OnlyALauncherSaysThatItsProcessWasKilled) {
   dir_.Append("rank-1.err", "terminate called: NCCL watchdog timed out\n" + launcher(-6));
   ExplainExit(dir_.path(), 1, &exit);
   EXPECT_EQ(exit.message, "terminate called: NCCL watchdog timed out");
+  exit = {.exit_code = 1};
+  dir_.Append("rank-2.err", "step 100\n" + launcher(-11));
+  ExplainExit(dir_.path(), 2, &exit);
+  EXPECT_EQ(exit.message, "its process was killed by SIGSEGV");
+}
+
+TEST_F(RankExitTest, OfAProcessThatSaidNothingItsLauncherTellsTheExitCode) {
+  protocol::RankExit exit{.exit_code = 1};
+  dir_.Append("rank-0.err",
+              "W1128 23:51:06.1 7 torch/distributed/run.py:803] Setting OMP_NUM_THREADS\n"
+              "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed "
+              "(exitcode: 3) local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
+              "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
+              "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "its process exited with code 3");
 }
 
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {

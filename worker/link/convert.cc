@@ -190,7 +190,11 @@ void Fill(const protocol::Prepared& m, v1::WorkerMessage* out) {
   one->set_recall_port(m.recall.port);
   one->set_recall_key(m.recall.key);
   one->set_recall_proof(m.recall.proof);
-  for (const std::string& name : m.checkpoints) one->add_checkpoints(ToValidUtf8(name));
+  for (const protocol::FoundCheckpoint& found : m.checkpoints) {
+    v1::FoundCheckpoint* checkpoint = one->add_checkpoints();
+    checkpoint->set_name(ToValidUtf8(found.name));
+    checkpoint->set_age_ms(absl::ToInt64Milliseconds(found.age));
+  }
 }
 
 void Fill(const protocol::Started& m, v1::WorkerMessage* out) {
@@ -377,6 +381,7 @@ protocol::Prepare FromProto(const v1::Prepare& m) {
   out.env = Pairs(m.env());
   out.legacy_local_rank = FromProto(m.legacy_local_rank());
   out.stop_signal = FromProto(m.stop_signal());
+  out.umask = m.umask();
   out.params = Pairs(m.params());
   out.user = m.user();
   return out;

@@ -18,7 +18,9 @@
 namespace hpc::worker {
 namespace {
 
+using protocol::FoundCheckpoint;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -89,15 +91,20 @@ TEST(AttemptFilesTest, TheFoldersOfARunStayForAnAttemptThatIsHereAlready) {
 TEST(AttemptFilesTest, TheCheckpointsOfARunAreNamed) {
   const testing::TempDir dir;
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
-  EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr), IsEmpty());
+  const absl::Time now = absl::Now();
+  EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr, now), IsEmpty());
   for (const char* name : {"step-10", "last", "step-20", ".last.tmp", "last.part", "\xfe"}) {
     dir.Append(std::string("runs/12/checkpoints/") + name, "x");
   }
-  EXPECT_THAT(ListCheckpoints(dir.path(), TwoRanks(), nullptr),
-              ElementsAre("last", "step-10", "step-20"));
+  const auto found = ListCheckpoints(dir.path(), TwoRanks(), nullptr, now + absl::Minutes(10));
+  EXPECT_THAT(found, ElementsAre(Field(&FoundCheckpoint::name, "last"),
+                                 Field(&FoundCheckpoint::name, "step-10"),
+                                 Field(&FoundCheckpoint::name, "step-20")));
+  EXPECT_GT(found[0].age, absl::Minutes(9));
+  EXPECT_LT(found[0].age, absl::Minutes(11));
   protocol::Prepare elsewhere = TwoRanks();
   elsewhere.env = {{"HPC_CHECKPOINT_DIR", "/srv/share"}};
-  EXPECT_THAT(ListCheckpoints(dir.path(), elsewhere, nullptr), IsEmpty());
+  EXPECT_THAT(ListCheckpoints(dir.path(), elsewhere, nullptr, now), IsEmpty());
 }
 
 TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoFolderForThem) {

@@ -52,13 +52,14 @@ class AccountTest : public ::testing::Test {
 };
 
 TEST_F(AccountTest, RanksAreThatAccountAndNothingMore) {
+  rig_.spec.umask = 027;
   rig_.AddShell(
       "id -u; id -g; id -G; ulimit -c; umask; grep -E 'NoNewPrivs|CapBnd' /proc/self/status");
   rig_.Spawn();
   rig_.Start();
   rig_.RunUntilAllGone();
   EXPECT_EQ(rig_.FileOf("rank-0.out"),
-            "65534\n65534\n65534\n0\n0077\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\n");
+            "65534\n65534\n65534\n0\n0027\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\n");
 }
 
 TEST_F(AccountTest, TheSupervisorWorksAsThatAccount) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,6 +76,7 @@ bool EnterLeaf(const CgroupLeaf& leaf) {
   if (child.status_fd > 3) syscall(SYS_close_range, 3, child.status_fd - 1, 0);
   syscall(SYS_close_range, child.status_fd + 1, ~0U, 0);
   setrlimit(RLIMIT_NOFILE, &plan.open_files);
+  umask(plan.umask);
   if (plan.reset_oom_score) ResetOomScore();
   if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);
   HeedSignals();

@@ -19,6 +19,7 @@ struct LaunchPlan {
   const RankSpec* rank = nullptr;
   const std::vector<std::string>* added_env = nullptr;  // see StartRanks
   std::string workdir;
+  mode_t umask = 077;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1;
   const CgroupLeaf* leaf = nullptr;  // the rank is born in it; nullptr: none
   bool reset_oom_score = false;      // a daemon's protection is not meant for ranks

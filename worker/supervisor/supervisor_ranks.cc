@@ -50,6 +50,7 @@ LaunchPlan Supervisor::PlanOf(size_t rank) const {
   return {.rank = &spec_.ranks[rank],
           .added_env = &start_.env,
           .workdir = spec_.workdir,
+          .umask = static_cast<mode_t>(spec_.umask),
           .stdin_fd = place_.null.get(),
           .stdout_fd = outputs_.stdout_of(rank).write_fd(),
           .stderr_fd = outputs_.stderr_of(rank).write_fd(),

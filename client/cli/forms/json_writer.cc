@@ -13,7 +13,7 @@
 namespace hpc::client {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kUsPerSecond = 1'000'000;
 
 bool NeedsEscape(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -147,15 +147,15 @@ void JsonWriter::Null() {
 
 void JsonWriter::Time(int64_t us) {
   if (us == 0) return Null();
-  if (us < kSecond) return String(UtcTime(us));
+  if (us < kUsPerSecond) return String(UtcTime(us));
   // Rows that follow each other often fall into the same second.
-  if (const int64_t second = us / kSecond; second != second_) {
+  if (const int64_t second = us / kUsPerSecond; second != second_) {
     second_ = second;
     time_ = absl::StrCat("\"", UtcTime(us), "\"");
   }
   Raw(time_);
   size_t digit = text_.size() - 2;  // the Z, which stands after the fraction
-  for (int64_t left = us % kSecond, i = 0; i < 6; left /= 10, ++i) {
+  for (int64_t left = us % kUsPerSecond, i = 0; i < 6; left /= 10, ++i) {
     text_[--digit] = static_cast<char>('0' + left % 10);
   }
 }

@@ -35,6 +35,10 @@ std::string AccountName() {
 Caller ThisCaller() {
   Caller caller;
   caller.workdir = LogicalWorkdir(std::getenv("PWD"));
+  // There is no way to ask that does not change it.
+  const mode_t mask = umask(022);
+  umask(mask);
+  caller.umask = static_cast<int32_t>(mask);
   char host[HOST_NAME_MAX + 1] = {};
   if (gethostname(host, sizeof(host) - 1) == 0) caller.host = host;
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -102,8 +103,33 @@ absl::Status SetWorkdir(absl::string_view option, absl::string_view value, RunOp
   return AsUsageError(CheckText(option, value));
 }
 
+absl::Status SetUmask(absl::string_view option, absl::string_view value, RunOptions* run) {
+  int32_t mask = 0;
+  const bool octal =
+      !value.empty() && value.size() <= 4 && value.find_first_not_of("01234567") == value.npos;
+  for (const char digit : value) mask = mask * 8 + (digit - '0');
+  if (!octal || mask > 0777) {
+    return UsageError(absl::StrCat(option, " '", ToValidUtf8(value),
+                                   "' is not a umask: give its octal digits, as 022 or 077."));
+  }
+  run->spec.set_umask(mask);
+  return absl::OkStatus();
+}
+
 absl::Status SetEnvAll(absl::string_view, absl::string_view, RunOptions* run) {
   run->env_all = true;
+  return absl::OkStatus();
+}
+
+// A name is looked up later. In a line of 'hpcctl submit' a text has its quotes, and is refused.
+absl::Status SetAfter(absl::string_view option, absl::string_view value, RunOptions* run) {
+  const bool name = !value.empty() && value[0] != '"' &&
+                    !std::all_of(value.begin(), value.end(), absl::ascii_isdigit);
+  run->after = name ? std::string(value) : "";
+  if (name) return AsUsageError(CheckName(option, value));
+  HPC_ASSIGN_OR_RETURN(const int64_t number,
+                       ReadInteger(option, value, 1, std::numeric_limits<int64_t>::max()));
+  run->spec.set_after_run(number);
   return absl::OkStatus();
 }
 
@@ -189,9 +215,10 @@ std::vector<RunOption> Scheduling() {
   return {
       {"--priority", "P", Form::kNumber, "larger goes first, -1000 to 1000 (default 0)", "Priority",
        Of(&Spec::priority, &Spec::set_priority), -1000, 1000},
-      {"--after", "RUN", Form::kNumber, "start only after the success of the run of this number",
-       "After run", Of(&Spec::after_run, &Spec::set_after_run), 1,
-       std::numeric_limits<int64_t>::max()},
+      {"--after", "RUN", Form::kNumber,
+       "start only after the success of this run: its number, its name, or last", "After run",
+       Of(&Spec::after_run, &Spec::set_after_run), 1, std::numeric_limits<int64_t>::max(),
+       SetAfter},
       Own("--hold", "hold", "", Form::kFlag, "do not start it before 'hpcctl release'", SetHold),
       {"--time-limit", "2h", Form::kSpan,
        "end it so long after its start (90s, 30m, 2h, 1:30:00; a number is seconds); each attempt "
@@ -235,6 +262,8 @@ std::vector<RunOption> Program() {
           "copy a variable from here without storing it anywhere; repeatable",
           AddTo(&RunOptions::env_secret)),
       Own("--env-all", "env_all", "", Form::kFlag, "copy all variables of this shell", SetEnvAll),
+      Own("--umask", "umask", "022", Form::kText,
+          "permissions that its new files lack (default: as in this shell)", SetUmask),
       Own("--workdir", "workdir", "DIR", Form::kText,
           "where to run, on every node (default: this directory)", SetWorkdir),
   };

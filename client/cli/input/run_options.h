@@ -26,6 +26,7 @@ struct RunOptions {
   std::vector<std::string> env;         // "KEY=VALUE", or "KEY" to copy the caller's
   std::vector<std::string> env_secret;  // "KEY": copies the caller's and does not store it
   bool env_all = false;
+  std::string after;  // the run of --after, by name; "": by number, or none
   // The fields of what was typed. What is typed may have the value that it has anyway.
   std::set<std::string> typed;
 };
@@ -66,7 +67,7 @@ struct RunOption {
   std::string title = "";
   SpecField to = {};
   int64_t min = 0, max = 0;  // of a number
-  RunSetter set = nullptr;   // of an option that is not ordinary
+  RunSetter set = nullptr;   // of an option that is not typed in an ordinary way
   std::string field = "";    // of a line of `hpcctl submit`: "time_limit"
   std::string group = "";    // the title above it in the help
 };

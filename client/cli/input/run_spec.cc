@@ -163,6 +163,7 @@ absl::StatusOr<v1::RunSpec> BuildSpec(RunOptions run, const Caller& caller) {
   HPC_RETURN_IF_ERROR(CheckLauncher(spec));
   HPC_RETURN_IF_ERROR(CheckPerNode(spec));
   HPC_RETURN_IF_ERROR(CompleteWorkdir(caller, &spec));
+  if (!spec.has_umask()) spec.set_umask(caller.umask);
   spec.set_submit_host(ToValidUtf8(caller.host));
   return spec;
 }

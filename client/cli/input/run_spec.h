@@ -2,6 +2,7 @@
 #ifndef HPC_CLIENT_CLI_INPUT_RUN_SPEC_H_
 #define HPC_CLIENT_CLI_INPUT_RUN_SPEC_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ namespace hpc::client {
 struct Caller {
   std::string workdir;  // an absolute path
   std::string host;
+  int32_t umask = 022;
   std::vector<std::pair<std::string, std::string>> environment;
 };
 

@@ -48,6 +48,7 @@ TEST(RunSpecTest, WhatIsNotTypedIsLeftToTheCoordinator) {
   v1::RunSpec expected;
   for (const char* word : {"python", "train.py", "--lr", "0.1"}) expected.add_command(word);
   expected.set_workdir("/home/ada/work");
+  expected.set_umask(022);
   expected.set_submit_host("laptop");
   EXPECT_EQ(spec->SerializeAsString(), expected.SerializeAsString());
 }
@@ -120,6 +121,20 @@ TEST(RunSpecTest, EveryOptionReachesTheSpec) {
   EXPECT_EQ(spec->stop_grace_ms(), 500);
   EXPECT_EQ(spec->workdir(), "/home/ada/work/sub");
   EXPECT_EQ(spec->legacy_local_rank(), v1::LEGACY_LOCAL_RANK_UNDERSCORE);
+}
+
+TEST(RunSpecTest, RanksGetTheUmaskOfTheCallerUnlessAnotherIsTyped) {
+  Caller caller;
+  caller.workdir = "/";
+  caller.umask = 027;
+  RunOptions run;
+  run.command = {"x"};
+  EXPECT_EQ(BuildSpec(run, caller)->umask(), 027);
+  EXPECT_EQ(SpecOf({"--umask", "0002", "--", "x"})->umask(), 002);
+  EXPECT_EQ(SpecOf({"--umask", "0", "--", "x"})->umask(), 0);
+  for (const char* bad : {"", "8", "1777", "u=rw", "-1", "00022"}) {
+    EXPECT_THAT(ErrorOf({"--umask", bad}), HasSubstr("is not a umask: give its octal digits"));
+  }
 }
 
 TEST(RunSpecTest, VariablesAreSetOrCopied) {

@@ -13,12 +13,28 @@ namespace {
 
 // Most attempts have ended by then, and the end has been told.
 constexpr absl::Duration kLongStop = absl::Seconds(2);
+// Somebody who submits a run and then follows it takes so long at most.
+constexpr absl::Duration kJustBefore = absl::Seconds(2);
 
 }  // namespace
 
 std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
-  if (!over_before_) over_before_ = IsOver(update.run().state());
+  const bool first = !over_before_;
+  if (first) {
+    over_before_ = IsOver(update.run().state());
+    followed_since_ = now;
+  }
   if (*over_before_) return "";
+  if (now - absl::Microseconds(update.event_age_us()) < followed_since_ - kJustBefore) {
+    const bool waits = waits_ && first && update.run().state() == v1::RUN_STATE_QUEUED;
+    if (!waits || update.run().reason().empty()) return "";
+    return absl::StrCat("run ", update.run().id(), " waits: ", OneLine(update.run().reason()));
+  }
+  std::string told = TellOfEvent(update);
+  return told.empty() ? TellOfStop(now, update) : told;
+}
+
+std::string Moves::TellOfEvent(const v1::RunUpdate& update) {
   const std::string run = absl::StrCat("run ", update.run().id());
   const std::string text = OneLine(update.event_text());
   if (update.event_kind() == "run.requeued") {
@@ -43,7 +59,7 @@ std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
   }
   if (update.event_kind() == "rank.output") return absl::StrCat(run, ": ", text);
   if (update.event_kind() == "run.rendezvous-late" && waits_) return absl::StrCat(run, ": ", text);
-  return TellOfStop(now, update);
+  return "";
 }
 
 std::string Moves::TellOfStop(absl::Time now, const v1::RunUpdate& update) {

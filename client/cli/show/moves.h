@@ -18,15 +18,17 @@ class Moves {
 
   // Returns one line when an attempt has ended and its run goes on: why it ended, and where the run
   // goes on or what it waits for. Where it goes on is often known a moment later, and then the line
-  // comes later. Returns "" if there is nothing to say, and for a run that was over before it was
-  // followed.
+  // comes later. Returns "" if there is nothing to say, for what happened before the run was
+  // followed, and for a run that was over by then. The first update has what it waits for.
   std::string Tell(absl::Time now, const v1::RunUpdate& update);
 
  private:
+  std::string TellOfEvent(const v1::RunUpdate& update);
   std::string TellOfStop(absl::Time now, const v1::RunUpdate& update);
 
   const bool waits_;
   std::optional<bool> over_before_;  // unset until the first update
+  absl::Time followed_since_;        // the time of the first update
   absl::Time stopping_since_ = absl::InfiniteFuture();
   bool stop_told_ = false;
   std::string ended_;  // the end of an attempt that was not told yet

@@ -91,6 +91,25 @@ TEST(MovesTest, NothingIsToldOfARunThatWasOverBefore) {
   EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_FAILED, "run.placed", 2, "pc1")), "");
 }
 
+TEST(MovesTest, WhatHappenedBeforeTheRunWasFollowedIsNotTold) {
+  v1::RunUpdate update = Update(v1::RUN_STATE_RUNNING, "run.placed", 2, "pc1");
+  update.set_event_age_us(3'600'000'000);
+  Moves moves(/*waits=*/true);
+  EXPECT_EQ(moves.Tell(kNow, update), "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_STARTING, "run.placed", 3, "pc2")),
+            "run 7: attempt 3 starts on pc2");
+}
+
+TEST(MovesTest, WhatARunWaitsForIsToldToWhoFollowsItLater) {
+  v1::RunUpdate update = Update(v1::RUN_STATE_QUEUED, "run.queued", 0, "queued");
+  update.set_event_age_us(3'600'000'000);
+  update.mutable_run()->set_reason("needs 2 nodes");
+  Moves moves(/*waits=*/true), on_terminal(/*waits=*/false);
+  EXPECT_EQ(moves.Tell(kNow, update), "run 7 waits: needs 2 nodes");
+  EXPECT_EQ(moves.Tell(kNow, update), "");
+  EXPECT_EQ(on_terminal.Tell(kNow, update), "");
+}
+
 TEST(MovesTest, WhatARunHasWaitedForIsNotToldWhenItHasStarted) {
   EXPECT_EQ(Moves(/*waits=*/true)
                 .Tell(kNow, Update(v1::RUN_STATE_RUNNING, "run.waiting", 0, "needs 2 nodes")),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -83,6 +84,7 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   record->Note("Command", ShellLine(spec.command()));
   record->Items("command", "", spec.command());
   record->Text("workdir", "Directory", spec.workdir());
+  record->Text("umask", spec.umask() == 022 ? "" : "Umask", absl::StrFormat("%03o", spec.umask()));
   record->Note("Wants nodes", NodeRange(spec.min_nodes(), spec.max_nodes()));
   record->Integer("min_nodes", "", spec.min_nodes());
   record->Integer("max_nodes", "", spec.max_nodes());

@@ -6,15 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "protocol/prepare.h"
+
 namespace hpc::coordinator {
 
 struct CheckpointFolder {
   std::string node;
-  std::vector<std::string> names;  // of what is in it
+  std::vector<protocol::FoundCheckpoint> found;
 };
 
-// Says which name is on some of the nodes only, and what that may lead to; "" if there is none.
-// Names are in order, so the first such name is right even if lists were cut at their ends.
+// Says what is on some of the nodes only, or else what one has from an earlier save than another,
+// and what that may lead to; "" if there is no such thing. A node that was away for an attempt has
+// an older file of the same name, for example last.ckpt. Names are in order, so the first name that
+// some lack is right even if lists were cut at their ends.
 std::string DifferenceInWords(const std::vector<CheckpointFolder>& folders);
 
 }  // namespace hpc::coordinator

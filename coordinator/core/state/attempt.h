@@ -39,8 +39,8 @@ struct Member {
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
-  std::vector<std::string> checkpoints;    // as it said when it was prepared
-  protocol::RecallAccess recall;           // unset after a restart of the coordinator
+  std::vector<protocol::FoundCheckpoint> checkpoints;  // as it said when it was prepared
+  protocol::RecallAccess recall;                       // unset after a restart of the coordinator
   std::string recall_by;                   // if lost: the node that was asked to recall its ranks
   std::vector<protocol::RankDoing> doing;  // as its last heartbeat said
   // The worker of rank 0 does not answer this node's, as its last heartbeat said.

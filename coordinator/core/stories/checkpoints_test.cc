@@ -24,7 +24,7 @@ TEST(CheckpointsTest, WhatOneNodeLacksOfTheCheckpointsIsSaidBeforeItGoesOn) {
   c.AllReturned(run);
   c.Pass(absl::Seconds(10));
   c.TakeEvents();
-  ASSERT_OK(c.Prepared(run, "pc1", absl::OkStatus(), {"last.ckpt"}));
+  ASSERT_OK(c.Prepared(run, "pc1", absl::OkStatus(), {{"last.ckpt"}}));
   ASSERT_OK(c.Prepared(run, "pc2"));
   EXPECT_THAT(c.TakeEvents("run.checkpoints"),
               ElementsAre(StartsWith("run.checkpoints in $HPC_CHECKPOINT_DIR, last.ckpt is on pc1 "

@@ -280,7 +280,7 @@ void ClusterTester::SaveSeen() {
 }
 
 absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status,
-                                     std::vector<std::string> checkpoints) {
+                                     std::vector<protocol::FoundCheckpoint> checkpoints) {
   protocol::Prepared report;
   report.checkpoints = std::move(checkpoints);
   report.ref = ref(run);

@@ -82,7 +82,7 @@ class ClusterTester {
 
   // What a node reports about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus(),
-                        std::vector<std::string> checkpoints = {});
+                        std::vector<protocol::FoundCheckpoint> checkpoints = {});
   absl::Status Started(RunId run, const std::string& node,
                        absl::Duration ago = absl::ZeroDuration());
   absl::Status Exit(RunId run, int rank, int code);

@@ -87,6 +87,7 @@ struct RunProgram {
   std::vector<std::string> unstored_env;  // names in env whose values we never write to disk
   protocol::LegacyLocalRank legacy_local_rank = protocol::LegacyLocalRank::kNone;
   protocol::StopSignal stop_signal = protocol::StopSignal::kAuto;
+  int32_t umask = 022;  // of the ranks
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<std::string> tags;
   CodeState code;

@@ -88,9 +88,11 @@ bool FollowSource::NextState(v1::FollowResponse* message) {
   if (!events_.empty()) {
     const EventRecord& event = events_.front();
     event_ = event.id;
-    message->mutable_state()->set_event_text(event.text);
-    message->mutable_state()->set_event_kind(event.kind);
-    message->mutable_state()->set_event_attempt(event.attempt);
+    v1::RunUpdate* update = message->mutable_state();
+    update->set_event_text(event.text);
+    update->set_event_kind(event.kind);
+    update->set_event_attempt(event.attempt);
+    update->set_event_age_us(absl::ToInt64Microseconds(engine_->now().wall - event.at));
     events_.pop_front();
   }
   FillState(message);

@@ -171,6 +171,7 @@ absl::Status CheckNumbers(const v1::RunSpec& spec) {
     HPC_RETURN_IF_ERROR(
         CheckRange("the number of GPUs per node", spec.gpus_per_node(), 0, kMaxNodes));
   }
+  HPC_RETURN_IF_ERROR(CheckRange("the umask", spec.umask(), 0, 0777));
   HPC_RETURN_IF_ERROR(CheckRange("the priority", spec.priority(), -kMaxPriority, kMaxPriority));
   HPC_RETURN_IF_ERROR(CheckRange("the run to start after", spec.after_run(), 0, INT64_MAX));
   constexpr int64_t kYearMs = int64_t{366} * 24 * 3600 * 1000;
@@ -278,6 +279,7 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request) {
   out.unstored_env = FromProto(spec.unstored_env());
   Take(spec.legacy_local_rank(), &out.legacy_local_rank);
   Take(spec.stop_signal(), &out.stop_signal);
+  if (spec.has_umask()) out.umask = spec.umask();
   out.params = FromProto(spec.params());
   out.tags = FromProto(spec.tags());
   out.code = FromProto(spec.code());
@@ -303,6 +305,7 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   out.set_store_host(static_cast<v1::StoreHost>(request.store_host));
   out.set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
   out.set_stop_signal(static_cast<v1::StopSignal>(program.stop_signal));
+  out.set_umask(program.umask);
   out.set_priority(request.priority);
   out.set_after_run(request.after);
   out.set_hold(request.hold);

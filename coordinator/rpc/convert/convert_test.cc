@@ -55,9 +55,9 @@ TEST(Workers, AShortTimeLeftIsNotSentAsUntilLent) {
 
 TEST(Workers, NoMoreCheckpointsAreTakenThanAWorkerNames) {
   v1::Prepared prepared;
-  for (int i = 0; i < 100; ++i) prepared.add_checkpoints(absl::StrCat("step-", i));
+  for (int i = 0; i < 100; ++i) prepared.add_checkpoints()->set_name(absl::StrCat("step-", i));
   EXPECT_EQ(FromProto(prepared).checkpoints.size(), protocol::kMostCheckpoints);
-  EXPECT_EQ(FromProto(prepared).checkpoints[1], "step-1");
+  EXPECT_EQ(FromProto(prepared).checkpoints[1].name, "step-1");
 }
 
 TEST(Workers, ARefusalKeepsItsCodeAndWords) {

@@ -119,6 +119,7 @@ struct Writer {
     AddPairs(prepare.env, m->mutable_env());
     m->set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(prepare.legacy_local_rank));
     m->set_stop_signal(static_cast<v1::StopSignal>(prepare.stop_signal));
+    m->set_umask(prepare.umask);
     AddPairs(prepare.params, m->mutable_params());
     m->set_user(prepare.user);
   }
@@ -236,8 +237,9 @@ protocol::Prepared FromProto(const v1::Prepared& prepared) {
   out.store_client_ok = prepared.store_client_ok();
   out.recall = {prepared.recall_port(), Words(prepared.recall_key()),
                 Words(prepared.recall_proof())};
-  for (const std::string& name : prepared.checkpoints()) {
-    if (out.checkpoints.size() < protocol::kMostCheckpoints) out.checkpoints.push_back(Words(name));
+  for (const v1::FoundCheckpoint& found : prepared.checkpoints()) {
+    if (out.checkpoints.size() == protocol::kMostCheckpoints) break;
+    out.checkpoints.push_back({Words(found.name()), absl::Milliseconds(found.age_ms())});
   }
   return out;
 }

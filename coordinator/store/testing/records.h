@@ -102,6 +102,7 @@ inline RunProgram FullProgram() {
   program.env = {{"Z", "last first"}, {"A", ""}, {"", "odd"}, {"A", "twice"}, {"LANG", "ü"}};
   program.legacy_local_rank = protocol::LegacyLocalRank::kUnderscore;
   program.stop_signal = protocol::StopSignal::kUsr1;
+  program.umask = 077;
   program.params = {{"lr", "1e-3"}, {"batch", "32"}, {"empty", ""}};
   program.tags = {"sweep", "best", "ümlaut"};
   program.code = {.repository = "/home/ada/src",

@@ -15,8 +15,8 @@ bool Fields(A& a, RankSpec& v) {
 template <typename A>
 bool Fields(A& a, SupervisorSpec& v) {
   return a(v.name) && a(v.dir) && a(v.workdir) && a(v.ranks) && a(v.output_limit_bytes) &&
-         a(v.default_grace_ms) && a(v.stop_signal) && a(v.leave_ms) && a(v.lease_ms) &&
-         a(v.cgroup_parent) && a(v.cgroup_leaf) && a(v.scope) && a(v.recall_key) &&
+         a(v.default_grace_ms) && a(v.stop_signal) && a(v.umask) && a(v.leave_ms) &&
+         a(v.lease_ms) && a(v.cgroup_parent) && a(v.cgroup_leaf) && a(v.scope) && a(v.recall_key) &&
          a(v.recall_proof) && a(v.recall_from);
 }
 template <typename A>
@@ -88,7 +88,7 @@ bool Fields(A& a, Shortage& v) {
 namespace {
 
 // The last digit is the version. A supervisor refuses a spec with another version.
-constexpr char kMagic[] = "hpc-spec-3";
+constexpr char kMagic[] = "hpc-spec-4";
 
 template <typename T>
 void Write(WireWriter& writer, const T& value) {

@@ -40,6 +40,7 @@ struct SupervisorSpec {
                                                   // and dropped, never blocking the rank
   int64_t default_grace_ms = 30'000;
   int32_t stop_signal = 0;  // by which a stop is told; 0: SIGTERM, or SIGINT after Ctrl-C
+  int32_t umask = 077;      // of the ranks; the supervisor's own files are read by nobody else
   // How long processes that are left may live on after all ranks have ended by themselves. After a
   // failure it is a second at most.
   int64_t leave_ms = 5'000;

@@ -7,6 +7,7 @@
 #include "client/cli/exit_codes.h"
 #include "client/cli/find_run.h"
 #include "client/cli/follow/rank_output.h"
+#include "client/cli/follow/run_teller.h"
 #include "client/cli/follow/tail_lines.h"
 #include "client/cli/input/usage_error.h"
 #include "client/run_state.h"
@@ -112,11 +113,18 @@ class LogsCommand : public Command {
     request.set_run(run_);
     request.set_with_output(true);
     request.set_log_position(position_);
-    return client->Follow(request, [&](const v1::FollowResponse& response) {
-      if (response.has_output()) Write(response.output(), output);
+    RunTeller teller(session);
+    const absl::Status heard = client->Follow(request, [&](const v1::FollowResponse& response) {
+      if (response.has_output()) {
+        Write(response.output(), output);
+      } else {
+        teller.Tell(response.state());
+      }
       session->LeaveIfUnwritten();
       return absl::OkStatus();
     });
+    session->progress().Clear();
+    return heard;
   }
 
   v1::ReadLogRequest Request() const {

@@ -1,8 +1,10 @@
 // hpcctl metrics: what a run has measured.
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,9 +12,9 @@
 #include "client/cli/exit_codes.h"
 #include "client/cli/find_run.h"
 #include "client/cli/forms/listing.h"
-#include "client/cli/forms/plot.h"
 #include "client/cli/forms/times.h"
 #include "client/cli/input/usage_error.h"
+#include "client/cli/show/metric_curves.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 
@@ -27,8 +29,10 @@ class MetricsCommand : public Command {
         "the texts \"NaN\", \"Infinity\" and \"-Infinity\".");
     options->RunArgument(&named_);
     options->Text("--key", "K", &key_, "only this metric");
+    options->Integer("--rank", "R", &rank_, 0, std::numeric_limits<int32_t>::max(),
+                     "only what this rank has measured");
     options->Flag("--last", &last_, "of each metric the last value, the smallest and the largest");
-    options->Flag("--plot", &plot_, "a curve of each metric over its steps");
+    options->Flag("--plot", &plot_, "a curve of each metric over its steps, of its lowest rank");
     options->Flag("--json", &json_, "print JSON");
     options->Example("hpcctl metrics 12 --key loss");
     options->Example("hpcctl metrics last --plot");
@@ -40,6 +44,9 @@ class MetricsCommand : public Command {
     HPC_ASSIGN_OR_RETURN(run_, FindRun(client, named_));
     if (plot_ && (last_ || json_)) {
       return UsageError("--plot draws curves; --last and --json print numbers: give one of them.");
+    }
+    if (last_ && rank_) {
+      return UsageError("--last is of all ranks together; leave --rank out, or --last.");
     }
     if (last_) return Last(session, client);
     if (plot_) return Curves(session, client);
@@ -55,6 +62,7 @@ class MetricsCommand : public Command {
                     FormFor(session->out(), json_, 0));
     HPC_RETURN_IF_ERROR(client->ListMetrics(request, [&](const v1::ListMetricsResponse& response) {
       for (const v1::MetricPoint& point : response.points()) {
+        if (!Wanted(point)) continue;
         listing.Text(point.key())
             .Integer(point.step())
             .Real(point.value())
@@ -74,26 +82,40 @@ class MetricsCommand : public Command {
     v1::ListMetricsRequest request;
     request.set_run(run_);
     request.set_key(key_);
-    std::map<std::string, std::vector<PlotPoint>> curves;
+    std::vector<v1::MetricPoint> points;
     HPC_RETURN_IF_ERROR(client->ListMetrics(request, [&](const v1::ListMetricsResponse& response) {
       for (const v1::MetricPoint& point : response.points()) {
-        curves[point.key()].push_back({static_cast<double>(point.step()), point.value()});
+        if (Wanted(point)) points.push_back(point);
       }
     }));
+    const auto curves = MetricCurves(points);
     constexpr int kLabels = 14, kWidest = 100, kRows = 12, kPiped = 72;
     const int width = session->out().width() == 0 ? kPiped : session->out().width() - kLabels;
-    for (const auto& [key, points] : curves) {
-      const std::string curve = Plot(points, std::clamp(width, 10, kWidest), kRows);
-      const auto gaps = std::count_if(points.begin(), points.end(),
-                                      [](const PlotPoint& p) { return !std::isfinite(p.y); });
-      const std::string words =
-          gaps == 0 ? ""
-                    : absl::StrCat(" (", gaps, " of ", points.size(), " points are no number)");
-      session->out().Write(absl::StrCat(OneLine(key), words, "\n", curve));
+    for (const auto& [key, curve] : curves) {
+      session->out().Write(absl::StrCat(OneLine(key), Remarks(curve), "\n",
+                                        Plot(curve.points, std::clamp(width, 10, kWidest), kRows)));
     }
     if (curves.empty()) session->Notice(NothingMeasured());
     return kExitOk;
   }
+
+  static std::string Remarks(const MetricCurve& curve) {
+    std::string words;
+    if (!curve.other_ranks.empty()) {
+      std::vector<std::string> others;
+      for (const int32_t rank : curve.other_ranks) others.push_back(absl::StrCat(rank));
+      absl::StrAppend(&words, " of rank ", curve.rank, "; --rank shows that of ",
+                      JoinSome(std::move(others), 4));
+    }
+    const auto gaps = std::count_if(curve.points.begin(), curve.points.end(),
+                                    [](const PlotPoint& p) { return !std::isfinite(p.y); });
+    if (gaps > 0) {
+      absl::StrAppend(&words, " (", gaps, " of ", curve.points.size(), " points are no number)");
+    }
+    return words;
+  }
+
+  bool Wanted(const v1::MetricPoint& point) const { return !rank_ || point.rank() == *rank_; }
 
   absl::StatusOr<int> Last(Session* session, Client* client) {
     HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
@@ -123,6 +145,10 @@ class MetricsCommand : public Command {
   }
 
   std::string NothingMeasured() const {
+    if (rank_) {
+      return absl::StrCat("rank ", *rank_, " of run ", run_, " has not measured ",
+                          key_.empty() ? "anything" : absl::StrCat("'", key_, "'"));
+    }
     if (key_.empty()) {
       return absl::StrCat("run ", run_, " has measured nothing. A program reports with ",
                           "hpc.log(step=..., loss=...) of hpc.py");
@@ -134,6 +160,7 @@ class MetricsCommand : public Command {
   std::string named_;
   int64_t run_ = 0;
   std::string key_;
+  std::optional<int32_t> rank_;
   bool last_ = false, plot_ = false, json_ = false;
 };
 

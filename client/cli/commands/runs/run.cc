@@ -10,8 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/find_run.h"
 #include "client/cli/follow/attached_run.h"
-#include "client/cli/input/address_check.h"
+#include "client/cli/hints/address_check.h"
+#include "client/cli/hints/script_check.h"
 #include "client/cli/input/caller.h"
 #include "client/cli/input/code_state.h"
 #include "client/cli/input/foreign_words.h"
@@ -73,7 +75,8 @@ class RunCommand : public Command {
     const std::string script = ReadScript(spec);
     for (const std::string& hint :
          {LauncherHint(spec, script), PerNodeHint(spec, script), MasterAddressHint(spec, script),
-          SlurmLinesHint(ScriptOf(spec.command()), script)}) {
+          SlurmLinesHint(ScriptOf(spec.command()), script), PipeHint(spec, script),
+          TrainerHint(spec, script)}) {
       if (!hint.empty()) session->Notice(hint);
     }
     if (!reads_program && !detach_ && HasInput(STDIN_FILENO)) {
@@ -82,13 +85,25 @@ class RunCommand : public Command {
           "file, or give '< /dev/null'");
     }
     if (detach_) return Detached(session, caller, &spec);
-    return AttachedRun(session, caller).Run(std::move(spec), LabellingAsked());
+    AttachedRun attached(session, caller);
+    HPC_RETURN_IF_ERROR(FindRunBefore(session, &spec));
+    return attached.Run(std::move(spec), LabellingAsked());
   }
 
  private:
+  // Looks up the run of --after, if that is a name.
+  absl::Status FindRunBefore(Session* session, v1::RunSpec* spec) const {
+    if (run_.after.empty()) return absl::OkStatus();
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(const int64_t run, FindRun(client, run_.after));
+    spec->set_after_run(run);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<int> Detached(Session* session, const Caller& caller, v1::RunSpec* spec) {
     CodeStateReader code(caller.workdir);
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_RETURN_IF_ERROR(FindRunBefore(session, spec));
     *spec->mutable_code() = code.Finish(kCodeStateTime);
     HPC_ASSIGN_OR_RETURN(const int64_t id, client->Submit(*spec));
     session->out().Write(json_ ? absl::StrCat("{\"id\":", id, "}\n") : absl::StrCat(id, "\n"));

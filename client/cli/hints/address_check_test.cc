@@ -1,4 +1,4 @@
-#include "client/cli/input/address_check.h"
+#include "client/cli/hints/address_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

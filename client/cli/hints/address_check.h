@@ -1,7 +1,7 @@
 // Finds runs that set MASTER_ADDR or MASTER_PORT themselves, where nobody then serves the store
 // that their ranks look for. Pure.
-#ifndef HPC_CLIENT_CLI_INPUT_ADDRESS_CHECK_H_
-#define HPC_CLIENT_CLI_INPUT_ADDRESS_CHECK_H_
+#ifndef HPC_CLIENT_CLI_HINTS_ADDRESS_CHECK_H_
+#define HPC_CLIENT_CLI_HINTS_ADDRESS_CHECK_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string MasterAddressHint(const v1::RunSpec& spec, absl::string_view script)
 
 }  // namespace hpc::client
 
-#endif  // HPC_CLIENT_CLI_INPUT_ADDRESS_CHECK_H_
+#endif  // HPC_CLIENT_CLI_HINTS_ADDRESS_CHECK_H_
