@@ -209,8 +209,7 @@ std::vector<protocol::FoundCheckpoint> ListCheckpoints(const std::string& state_
   for (const std::string& name : names) {
     struct stat st {};
     if (lstat((folder + "/" + name).c_str(), &st) != 0) continue;
-    found.push_back(
-        {name, std::max(now - absl::TimeFromTimespec(st.st_mtim), absl::ZeroDuration())});
+    found.push_back({name, now - absl::TimeFromTimespec(st.st_mtim)});
   }
   return found;
 }

@@ -75,9 +75,10 @@ std::string WordsOfItsProcess(absl::string_view said) {
     return absl::StrCat("its process was killed by ", SignalName(-*end));
   }
   const std::string words = LastLines(BeforeLauncher(said), kLastLines, kMaxWords);
-  return end && *end > 0 && TellingLine(words).empty()
-             ? absl::StrCat("its process exited with code ", *end)
-             : words;
+  // SIGTERM is how this PC itself tells its processes to end.
+  if (!end || *end == 0 || *end == -SIGTERM || !TellingLine(words).empty()) return words;
+  return *end < 0 ? absl::StrCat("its process was killed by ", SignalName(-*end))
+                  : absl::StrCat("its process exited with code ", *end);
 }
 
 int64_t MemoryOfThisPcKb() { return sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024); }

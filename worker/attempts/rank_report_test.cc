@@ -226,6 +226,14 @@ TEST_F(RankExitTest, OfAProcessThatSaidNothingItsLauncherTellsTheExitCode) {
               "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
   ExplainExit(dir_.path(), 0, &exit);
   EXPECT_EQ(exit.message, "its process exited with code 3");
+  exit = {.exit_code = 1};
+  dir_.Append("rank-1.err",
+              "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed "
+              "(exitcode: -6) local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
+              "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
+              "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
+  ExplainExit(dir_.path(), 1, &exit);
+  EXPECT_EQ(exit.message, "its process was killed by SIGABRT");
 }
 
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {

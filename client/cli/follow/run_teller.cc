@@ -1,9 +1,10 @@
 #include "client/cli/follow/run_teller.h"
 
+#include <chrono>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/forms/listing.h"
 #include "client/cli/show/failure_hint.h"
@@ -22,10 +23,15 @@ bool HasRun(Client* client, const v1::Run& run) {
   return detail.ok() && AnyRankRan(*detail);
 }
 
+// Only differences of it mean anything. Nobody sets this clock.
+absl::Time SteadyNow() {
+  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 }  // namespace
 
 void RunTeller::Tell(const v1::RunUpdate& update) {
-  const std::string move = moves_.Tell(absl::Now(), update);
+  const std::string move = moves_.Tell(SteadyNow(), update);
   if (!move.empty()) session_->Notice(move);
   ShowProgress(update);
 }

@@ -29,29 +29,61 @@ TEST(ScriptCheckTest, APipeIntoTeeThatHidesAFailureIsHintedAt) {
               StartsWith("the '| tee' in the command"));
 }
 
+TEST(ScriptCheckTest, TheTrainingMayStandAnywhereInFrontOfTee) {
+  for (const char* text :
+       {"cat a | python train.py | tee log\n", "python train.py 2>&1 | grep -v W | tee log\n",
+        "FOO=1 ./train.py | tee log\n", "cd /data && python -m train | tee log\n",
+        "x=$(python train.py | tee log)\n"}) {
+    EXPECT_NE(PipeHintOf(text), "") << text;
+  }
+}
+
 TEST(ScriptCheckTest, OtherPipesAreNotHintedAt) {
-  EXPECT_EQ(PipeHintOf("set -eo pipefail\npython train.py | tee log.txt\n"), "");
-  EXPECT_EQ(PipeHintOf("python train.py | tee log.txt\nexit ${PIPESTATUS[0]}\n"), "");
-  EXPECT_EQ(PipeHintOf("date | tee begin.txt\npython train.py\n"), "");
-  EXPECT_EQ(PipeHintOf("python train.py || tee log.txt\n"), "");
-  EXPECT_EQ(PipeHintOf("# python train.py | tee log.txt\npython train.py\n"), "");
+  for (const char* text :
+       {"set -eo pipefail\npython train.py | tee log.txt\n",
+        "python train.py | tee log.txt\nexit ${PIPESTATUS[0]}\n",
+        "date | tee begin.txt\npython train.py\n", "python train.py || tee log.txt\n",
+        "# python train.py | tee log.txt\npython train.py\n",
+        "echo start # never python x.py | tee log\n", "echo \"python x.py | tee y\"\n",
+        "which python | tee -a log; exec python train.py\n", "python --version | tee log\n",
+        "python train.py; echo done | tee log\n", "cat train.py | wc | tee log\n",
+        "#!/usr/bin/env fish\npython train.py | tee log\n", "python train.py | grep tee\n"}) {
+    EXPECT_EQ(PipeHintOf(text), "") << text;
+  }
   EXPECT_EQ(PipeHint(OnNodes(1, 1, {"bash", "-o", "pipefail", "-c", "python x.py | tee log"}), ""),
             "");
-  EXPECT_EQ(PipeHint(OnNodes(1, 1, {"python", "x.py"}), "python x | tee y"), "");
+  EXPECT_EQ(PipeHint(OnNodes(1, 1, {"python", "x.py"}), "python x.py | tee y"), "");
+}
+
+std::string TrainerHintOf(const std::string& script, int min_nodes = 2, int max_nodes = 2) {
+  return TrainerHint(OnNodes(min_nodes, max_nodes, {"python", "fit.py"}), script);
 }
 
 TEST(ScriptCheckTest, ATrainerThatIsNotToldTheNumberOfNodesIsHintedAt) {
   const std::string script = "import lightning as L\ntrainer = L.Trainer(max_epochs=2)\n";
-  EXPECT_THAT(TrainerHint(OnNodes(2, 2, {"python", "fit.py"}), script),
+  EXPECT_THAT(TrainerHintOf(script),
               HasSubstr("the Trainer in fit.py is not told how many nodes there are, and takes one "
                         "for granted: give it num_nodes=2"));
-  EXPECT_THAT(TrainerHint(OnNodes(2, 4, {"python", "fit.py"}), script),
+  EXPECT_THAT(TrainerHintOf("from pytorch_lightning import Trainer\nTrainer(devices=2)\n"),
+              HasSubstr("num_nodes=2"));
+  EXPECT_THAT(TrainerHintOf(script, 2, 4),
               HasSubstr("num_nodes=int(os.environ['GROUP_WORLD_SIZE'])"));
-  EXPECT_EQ(TrainerHint(OnNodes(1, 1, {"python", "fit.py"}), script), "");
-  EXPECT_EQ(TrainerHint(OnNodes(2, 2, {"python", "fit.py"}), script + "# num_nodes"), "");
-  EXPECT_EQ(TrainerHint(OnNodes(2, 2, {"python", "fit.py"}),
-                        "from transformers import Trainer\nTrainer(model)\n"),
-            "");
+  v1::RunSpec slurm = OnNodes(2, 4, {"python", "fit.py"});
+  slurm.set_mode(v1::LAUNCH_MODE_SLURM);
+  EXPECT_THAT(TrainerHint(slurm, script), HasSubstr("num_nodes=int(os.environ['SLURM_NNODES'])"));
+}
+
+TEST(ScriptCheckTest, OtherTrainersAreNotHintedAt) {
+  const std::string lightning = "import lightning as L\n";
+  EXPECT_EQ(TrainerHintOf(lightning + "L.Trainer()\n", 1, 1), "");
+  for (const std::string& script :
+       {lightning + "L.Trainer(num_nodes=2)\n", lightning + "L.Trainer(**config)\n",
+        lightning + "class MyTrainer():\n  pass\nMyTrainer()\n", lightning + "# L.Trainer()\n",
+        std::string("from transformers import Trainer\nTrainer(model)\n"),
+        std::string("from lightning_utilities.core import x\nfrom transformers import Trainer\n"
+                    "Trainer(model)\n")}) {
+    EXPECT_EQ(TrainerHintOf(script), "") << script;
+  }
 }
 
 }  // namespace

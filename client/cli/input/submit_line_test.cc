@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/input/usage_error.h"
 #include "common/status_matchers.h"
 
@@ -99,7 +100,10 @@ TEST(SubmitLineTest, AWrongTypeIsNamedWithWhatTheFieldTakes) {
   EXPECT_THAT(ErrorOf(R"({"priority": 1.5})"),
               HasSubstr("'priority' takes a whole number from -1000 to 1000, not '1.5'"));
   EXPECT_THAT(ErrorOf(R"({"priority": 18446744073709551615})"), HasSubstr("'priority' takes"));
-  EXPECT_THAT(ErrorOf(R"({"after": 18446744073709551615})"), HasSubstr("'after' takes"));
+  for (const char* bad :
+       {"18446744073709551615", "265.0", "null", "true", "-5", "\"last\"", "{}"}) {
+    EXPECT_THAT(ErrorOf(absl::StrCat("{\"after\": ", bad, "}")), HasSubstr("'after' takes")) << bad;
+  }
   EXPECT_THAT(ErrorOf(R"({"time_limit": "banana"})"), HasSubstr("'banana' is not a duration"));
   EXPECT_THAT(ErrorOf(R"({"params": {"a": [1]}})"), HasSubstr("'params.a' takes a plain value"));
   EXPECT_THAT(ErrorOf(R"({"mode": "torch"})"), HasSubstr("Did you mean 'torchrun'?"));

@@ -13,22 +13,21 @@ namespace {
 
 // Most attempts have ended by then, and the end has been told.
 constexpr absl::Duration kLongStop = absl::Seconds(2);
-// Somebody who submits a run and then follows it takes so long at most.
-constexpr absl::Duration kJustBefore = absl::Seconds(2);
 
 }  // namespace
 
 std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
-  const bool first = !over_before_;
-  if (first) {
+  if (!over_before_) {
     over_before_ = IsOver(update.run().state());
     followed_since_ = now;
   }
   if (*over_before_) return "";
-  if (now - absl::Microseconds(update.event_age_us()) < followed_since_ - kJustBefore) {
-    const bool waits = waits_ && first && update.run().state() == v1::RUN_STATE_QUEUED;
-    if (!waits || update.run().reason().empty()) return "";
-    return absl::StrCat("run ", update.run().id(), " waits: ", OneLine(update.run().reason()));
+  if (now - absl::Microseconds(update.event_age_us()) < followed_since_) {
+    const std::string wait = OneLine(update.run().reason());
+    const bool waits = waits_ && update.run().state() == v1::RUN_STATE_QUEUED;
+    if (!waits || wait.empty() || !wait_.empty()) return "";
+    wait_ = wait;
+    return absl::StrCat("run ", update.run().id(), " waits: ", wait);
   }
   std::string told = TellOfEvent(update);
   return told.empty() ? TellOfStop(now, update) : told;
@@ -52,7 +51,8 @@ std::string Moves::TellOfEvent(const v1::RunUpdate& update) {
   // An event may arrive late, when the run no longer waits for anything.
   if (update.event_kind() == "run.waiting" && update.run().state() == v1::RUN_STATE_QUEUED) {
     if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
-    if (waits_) return absl::StrCat(run, " waits: ", text);
+    if (waits_ && std::exchange(wait_, text) != text) return absl::StrCat(run, " waits: ", text);
+    return "";
   }
   for (const char* kind : {"run.held", "run.released", "run.changed", "run.checkpoints"}) {
     if (update.event_kind() == kind) return absl::StrCat(run, ": ", text);

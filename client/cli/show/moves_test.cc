@@ -107,6 +107,10 @@ TEST(MovesTest, WhatARunWaitsForIsToldToWhoFollowsItLater) {
   Moves moves(/*waits=*/true), on_terminal(/*waits=*/false);
   EXPECT_EQ(moves.Tell(kNow, update), "run 7 waits: needs 2 nodes");
   EXPECT_EQ(moves.Tell(kNow, update), "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_QUEUED, "run.waiting", 0, "needs 2 nodes", 1)),
+            "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_QUEUED, "run.waiting", 0, "needs 1 node", 1)),
+            "run 7 waits: needs 1 node");
   EXPECT_EQ(on_terminal.Tell(kNow, update), "");
 }
 

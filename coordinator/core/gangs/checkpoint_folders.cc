@@ -46,16 +46,32 @@ std::string Missing(const std::vector<CheckpointFolder>& folders, const CopiesBy
   return "";
 }
 
-std::string Outdated(const CopiesByName& by_name) {
-  for (const auto& [name, copies] : by_name) {
-    const auto [newest, oldest] = std::minmax_element(
-        copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.age < b.age; });
-    if (oldest->age - newest->age <= kOneSave) continue;
-    return absl::StrCat(OneLine(name), " on ", oldest->node, " is ",
-                        HumanDuration(oldest->age - newest->age), " older than on ", newest->node,
-                        ": ranks that each load it go on from different steps");
+absl::Duration AgeOfNewest(const CheckpointFolder& folder) {
+  absl::Duration newest = absl::InfiniteDuration();
+  for (const protocol::FoundCheckpoint& found : folder.found) newest = std::min(newest, found.age);
+  return newest;
+}
+
+// Looks at the newest that each node has. Other files may be written once for each attempt, such as
+// a config.json, and are of different ages where all have the same checkpoints.
+std::string Outdated(const std::vector<CheckpointFolder>& folders, const CopiesByName& by_name) {
+  const auto younger = [](const CheckpointFolder& a, const CheckpointFolder& b) {
+    return AgeOfNewest(a) < AgeOfNewest(b);
+  };
+  const auto [ahead, behind] = std::minmax_element(folders.begin(), folders.end(), younger);
+  if (ahead == folders.end() || ahead->found.empty() ||
+      AgeOfNewest(*behind) - AgeOfNewest(*ahead) <= kOneSave) {
+    return "";
   }
-  return "";
+  const auto newest = std::min_element(ahead->found.begin(), ahead->found.end(),
+                                       [](const auto& a, const auto& b) { return a.age < b.age; });
+  const std::vector<Copy>& copies = by_name.at(newest->name);
+  const auto old = std::find_if(copies.begin(), copies.end(),
+                                [&](const Copy& copy) { return copy.node == behind->node; });
+  if (old == copies.end()) return "";
+  return absl::StrCat(OneLine(newest->name), " on ", behind->node, " is ",
+                      HumanDuration(old->age - newest->age), " older than on ", ahead->node,
+                      ": ranks that each load it go on from different steps");
 }
 
 }  // namespace
@@ -63,7 +79,7 @@ std::string Outdated(const CopiesByName& by_name) {
 std::string DifferenceInWords(const std::vector<CheckpointFolder>& folders) {
   const CopiesByName by_name = ByName(folders);
   std::string words = Missing(folders, by_name);
-  if (words.empty()) words = Outdated(by_name);
+  if (words.empty()) words = Outdated(folders, by_name);
   if (words.empty()) return "";
   return absl::StrCat("in $HPC_CHECKPOINT_DIR, ", words,
                       ", unless they agree first (docs/SCRIPTS.md, 'Going on after a restart')");

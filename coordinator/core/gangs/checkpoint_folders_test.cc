@@ -6,6 +6,7 @@
 namespace hpc::coordinator {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(CheckpointFoldersTest, WhatOneNodeLacksIsNamed) {
@@ -32,6 +33,16 @@ TEST(CheckpointFoldersTest, WhatOneNodeHasFromAnEarlierSaveIsNamed) {
   EXPECT_EQ(DifferenceInWords({{"pc1", {{"last.ckpt", absl::Seconds(100)}}},
                                {"pc2", {{"last.ckpt", absl::Seconds(130)}}}}),
             "");
+}
+
+TEST(CheckpointFoldersTest, AFileThatIsWrittenOnceSaysNothingOfTheCheckpoints) {
+  const absl::Duration fresh = absl::Seconds(5), old = absl::Hours(2);
+  EXPECT_EQ(DifferenceInWords({{"pc1", {{"config.json", old}, {"last.ckpt", fresh}}},
+                               {"pc2", {{"config.json", fresh}, {"last.ckpt", fresh}}}}),
+            "");
+  EXPECT_THAT(DifferenceInWords({{"pc1", {{"config.json", old}, {"last.ckpt", fresh}}},
+                                 {"pc2", {{"config.json", old}, {"last.ckpt", old}}}}),
+              HasSubstr("last.ckpt on pc2 is 1 h 59 min older than on pc1"));
 }
 
 TEST(CheckpointFoldersTest, NothingIsSaidWhereAllHaveTheSame) {

@@ -55,7 +55,7 @@ TEST(Workers, AShortTimeLeftIsNotSentAsUntilLent) {
 
 TEST(Workers, NoMoreCheckpointsAreTakenThanAWorkerNames) {
   v1::Prepared prepared;
-  for (int i = 0; i < 100; ++i) prepared.add_checkpoints()->set_name(absl::StrCat("step-", i));
+  for (int i = 0; i < 600; ++i) prepared.add_checkpoints()->set_name(absl::StrCat("step-", i));
   EXPECT_EQ(FromProto(prepared).checkpoints.size(), protocol::kMostCheckpoints);
   EXPECT_EQ(FromProto(prepared).checkpoints[1].name, "step-1");
 }
