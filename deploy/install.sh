@@ -115,7 +115,9 @@ done
 # A member of this group is an admin at the coordinator's socket, as root is.
 getent group hpc >/dev/null || groupadd --system hpc
 if has worker; then
-  install -D -m 644 "$bin/../share/hpcctl/python/hpc.py" /usr/local/share/hpcctl/python/hpc.py
+  for module in hpc hpc_imports hpc_warm sitecustomize; do
+    install -D -m 644 "$bin/../share/hpcctl/python/$module.py" "/usr/local/share/hpcctl/python/$module.py"
+  done
   # Ranks never run as root. Without an entry in [accounts] they run as this account.
   id -u hpc >/dev/null 2>&1 || useradd --system --create-home --gid hpc --shell /usr/sbin/nologin hpc
 fi

@@ -14,6 +14,9 @@ enum class StoreHost {
   kRank0 = 3,   // rank 0 itself
 };
 
+// Whether ranks of a Python program may be copies of a process that has imported their modules.
+enum class WarmStart { kAuto = 1, kOff = 2 };
+
 // By which signal ranks are told to end. kAuto: SIGTERM, or SIGINT where somebody typed Ctrl-C.
 enum class StopSignal { kAuto = 1, kTerm = 2, kInt = 3, kHup = 4, kQuit = 5, kUsr1 = 6, kUsr2 = 7 };
 

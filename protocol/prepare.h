@@ -50,6 +50,7 @@ struct Prepare {
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
   StopSignal stop_signal = StopSignal::kAuto;
   int32_t umask = 022;
+  WarmStart warm = WarmStart::kAuto;
   KeyValues params;
   std::string user;  // who submitted the run; "" if there are no identities
 };
@@ -57,7 +58,8 @@ struct Prepare {
 // Something in a folder for checkpoints.
 struct FoundCheckpoint {
   std::string name;
-  // Since its content changed last; of a folder, since a name in it did. By one clock of that node.
+  // Since its content changed last; of a folder, since a name in it did. By one clock of that node,
+  // to which that may be a time to come.
   absl::Duration age = absl::ZeroDuration();
 };
 
@@ -77,7 +79,7 @@ struct Prepared {
   std::vector<FoundCheckpoint> checkpoints = {};
 };
 
-inline constexpr size_t kMostCheckpoints = 64;
+inline constexpr size_t kMostCheckpoints = 512;
 
 }  // namespace hpc::protocol
 

@@ -66,6 +66,9 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
       "--keep-run-dirs", out->keep_run_dirs, "HPC_WORKER_KEEP_RUN_DIRS",
       "Days, of those that the worker sees, that a run's folder with its checkpoints stays after "
       "its last attempt here; 0: for ever (default: 30)");
+  option("--keep-warm", out->keep_warm, "HPC_WORKER_KEEP_WARM",
+         "Minutes after an attempt of a Python program for which a process that has imported its "
+         "modules waits for the next one; 0: none does (default: 5)");
   flag("--no-reuse", out->no_reuse, "HPC_WORKER_NO_REUSE",
        "Keep nothing from one attempt to the next: each gets a new supervisor, cgroup and folders, "
        "which takes some milliseconds");
@@ -230,6 +233,10 @@ absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   if (out->cpu_slots < 1 || out->cpu_slots > 4096) {
     return absl::InvalidArgumentError(
         absl::StrCat("--cpu-slots ", out->cpu_slots, " is not between 1 and 4096"));
+  }
+  if (out->keep_warm < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--keep-warm ", out->keep_warm, " is less than no time: give minutes"));
   }
   if (out->keep_run_dirs < 0) {
     return absl::InvalidArgumentError(absl::StrCat("--keep-run-dirs ", out->keep_run_dirs,

@@ -32,6 +32,7 @@ struct CommandLine {
   std::vector<std::string> owners;  // users of the cluster who may reclaim and lend the PC
   bool stop_ranks_on_exit = false;
   int keep_run_dirs = 30;  // days; 0: for ever
+  int keep_warm = 5;       // minutes; 0: no process waits
   bool no_reuse = false;   // of anything between attempts
   std::string supervisor;
   std::string hpc_py_dir;

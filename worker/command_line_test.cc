@@ -60,6 +60,8 @@ TEST(CommandLineTest, UsersHaveAccounts) {
 TEST(CommandLineTest, RunsFoldersAreKeptForDays) {
   EXPECT_EQ(ParseDaemon({})->keep_run_dirs, 30);
   EXPECT_EQ(ParseDaemon({"--keep-run-dirs", "0"})->keep_run_dirs, 0);
+  EXPECT_EQ(ParseDaemon({})->keep_warm, 5);
+  EXPECT_EQ(ParseDaemon({"--keep-warm", "0"})->keep_warm, 0);
   EXPECT_THAT(ParseDaemon({"--keep-run-dirs", "-1"}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--keep-run-dirs -1")));
 }

@@ -109,6 +109,7 @@ EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
                   .sleep_trouble = power.SleepTrouble()};
   options.stop_ranks_on_exit = command.stop_ranks_on_exit;
   options.keep_run_dirs = command.keep_run_dirs;
+  options.keep_warm = absl::Minutes(command.keep_warm);
   options.reuse = !command.no_reuse;
   return options;
 }

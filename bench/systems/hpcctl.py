@@ -58,8 +58,8 @@ class Hpcctl(contextlib.AbstractContextManager):
         env = {**self.cluster.env, "HPC_COORDINATOR": self.cluster.listen} if tcp else self.cluster.env
         return command.Command([BIN / "hpcctl", *words], env, **options)
 
-    def gang(self, *words, tcp=False):
-        return self.client("run", "-N", self.nodes, "--", *words, tcp=tcp)
+    def gang(self, *words, tcp=False, options=()):
+        return self.client("run", "-N", self.nodes, *options, "--", *words, tcp=tcp)
 
     def submit(self, *words):
         """One run of one rank; returns once it is on disk."""

@@ -276,6 +276,7 @@ void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link, protocol
   prepare.legacy_local_rank = program->legacy_local_rank;
   prepare.stop_signal = program->stop_signal;
   prepare.umask = program->umask;
+  prepare.warm = program->warm;
   prepare.params = program->params;
   link->Send(std::move(prepare));
 }

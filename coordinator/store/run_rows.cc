@@ -34,6 +34,11 @@ struct Words<protocol::StoreHost> {
 };
 
 template <>
+struct Words<protocol::WarmStart> {
+  static constexpr Word<protocol::WarmStart> kAll[] = {{protocol::WarmStart::kAuto, "auto"},
+                                                       {protocol::WarmStart::kOff, "off"}};
+};
+template <>
 struct Words<protocol::StopSignal> {
   static constexpr Word<protocol::StopSignal> kAll[] = {
       {protocol::StopSignal::kAuto, "auto"}, {protocol::StopSignal::kTerm, "term"},
@@ -160,7 +165,7 @@ RunRecord ReadRun(Row& row) {
 
 constexpr Table kPrograms = {"programs", "run",
                              "command, workdir, request_id, submit_host, legacy_local_rank, "
-                             "stop_signal, umask, repository, commit_id, "
+                             "stop_signal, umask, warm, repository, commit_id, "
                              "branch, dirty, diff_cut, env, diff"};
 
 void Bind(RunId run, const RunProgram& program, Statement& to) {
@@ -172,6 +177,7 @@ void Bind(RunId run, const RunProgram& program, Statement& to) {
       .Text(ToWord(program.legacy_local_rank))
       .Text(ToWord(program.stop_signal))
       .Int(program.umask)
+      .Text(ToWord(program.warm))
       .Text(program.code.repository)
       .Text(program.code.commit)
       .Text(program.code.branch)
@@ -191,6 +197,7 @@ RunProgram ReadProgram(Row& row) {
   program.legacy_local_rank = ReadWord<protocol::LegacyLocalRank>(row);
   program.stop_signal = ReadWord<protocol::StopSignal>(row);
   program.umask = row.Int32();
+  program.warm = ReadWord<protocol::WarmStart>(row);
   program.code.repository = row.Text();
   program.code.commit = row.Text();
   program.code.branch = row.Text();

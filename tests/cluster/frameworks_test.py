@@ -2,8 +2,10 @@
 
 import os
 import pathlib
+import re
 import unittest
 
+from harness import account
 from harness.cluster import ROOT, ClusterTest
 
 PYTHON = os.environ.get("HPC_TEST_FRAMEWORKS_PYTHON", "")
@@ -38,6 +40,25 @@ class FrameworksTest(ClusterTest):
     def test_accelerate(self):
         # Without the variable that hpcctl adds each rank would train alone here, and say nothing.
         self.assertIn("accelerate rank 1 of 2", self.train("accelerate_train.py"))
+
+    @unittest.skipUnless(account.needed(), "only root's worker uses a supervisor again")
+    def test_each_starts_warm_and_trains_the_same(self):
+        def losses(output):
+            return sorted(re.findall("rank . of 2.*: loss [0-9.]+", output))
+        # The account of the tests has no home, and only what has the same variables starts warm.
+        home = ("--env", f"HOME={self.cluster.dir}")
+        for script, args in (("lightning_train.py", ["--nodes", 2, "--devices", 1]),
+                             ("deepspeed_train.py", []), ("accelerate_train.py", [])):
+            with self.subTest(script):
+                cold = losses(self.train(script, *args, options=home))
+                self.assertEqual(len(cold), 2)
+                for _ in range(5):  # until the modules have been imported beforehand
+                    warm = losses(self.train(script, *args, options=home))
+                    self.assertEqual(warm, cold)
+                    starts = self.cluster.starts(self.cluster.json("runs")[0]["id"])
+                    if set(starts.values()) == {"warm"}:
+                        break
+                self.assertEqual(set(starts.values()), {"warm"})
 
 
 if __name__ == "__main__":

@@ -41,6 +41,9 @@ SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
   spec.default_grace_ms = absl::ToInt64Milliseconds(order.prepare.stop_grace);
   spec.stop_signal = NumberOf(order.prepare.stop_signal);
   spec.umask = order.prepare.umask;
+  // Only a Python can be started so, and only a supervisor that has another attempt later.
+  spec.warm = order.keeps_warm && order.prepare.warm != protocol::WarmStart::kOff &&
+              plan->account && !plan->python.facts.empty();
   spec.lease_ms = absl::ToInt64Milliseconds(order.lease);
   for (RankProgram& rank : plan->ranks.ranks) {
     spec.ranks.push_back({.rank = rank.rank,

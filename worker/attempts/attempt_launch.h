@@ -22,6 +22,7 @@ struct LaunchOrder {
   PrepareContext context;
   absl::Duration lease;              // how long the supervisor may go without ExtendLease
   std::optional<StoreRecord> store;  // the store that this node serves
+  bool keeps_warm = false;           // ranks may be started by a warm parent, and one is kept
   HostProbe* host = nullptr;
   std::shared_ptr<SupervisorSpawner> spawner;
   // Set by whoever ordered the launch once it is not wanted any more.

@@ -118,9 +118,13 @@ void AttemptRunner::Prepare(const protocol::Prepare& prepare, const protocol::In
   if (const absl::Status opened = OpenStore(&prepared); !opened.ok()) {
     return RollBack(OfThisNode(context_->node, opened));
   }
-  LaunchOrder order{prepare,        MakeContext(prepare, inventory),
-                    lease,          gang_.store_record(),
-                    context_->host, context_->spawner,
+  LaunchOrder order{prepare,
+                    MakeContext(prepare, inventory),
+                    lease,
+                    gang_.store_record(),
+                    context_->keep_supervisors && context_->keep_warm > absl::ZeroDuration(),
+                    context_->host,
+                    context_->spawner,
                     unwanted_};
   context_->disk->Ask<worker::Launch>(
       [order = std::move(order)]() mutable { return LaunchAttempt(std::move(order)); },
@@ -245,8 +249,23 @@ void AttemptRunner::Start(const protocol::Start& start, absl::Duration vouch_lim
   if (!inventory_.driver.empty()) report.facts.emplace_back("driver", inventory_.driver);
   report.facts.emplace_back("hpc-worker", Version());
   report.added.insert(report.added.end(), added.begin(), added.end());
+  ReportEnvironment();
+}
+
+void AttemptRunner::ReportEnvironment() {
   context_->loop->Post(
-      [observer = context_->observer, report] { observer->OnEnvironment(report); });
+      [observer = context_->observer, report = *environment_] { observer->OnEnvironment(report); });
+}
+
+void AttemptRunner::On(const StartedWarm& event) {
+  if (!environment_) return;
+  environment_->facts.emplace_back("start", event.warm ? "warm" : "cold: " + event.reason);
+  ReportEnvironment();
+}
+
+void AttemptRunner::KeepNothing() {
+  keeps_supervisor_ = false;
+  if (supervisor_ != nullptr) (void)supervisor_->Send(worker::KeepNothing{});
 }
 
 void AttemptRunner::ReportAgain() {
@@ -454,18 +473,20 @@ void AttemptRunner::KillLeftoversUntilGone() {
 // something to store, after which it ends.
 void AttemptRunner::GiveBackSupervisor(bool alone) {
   if (!left_) return;
-  const MonoTime now = context_->loop->clock().Get().mono;
+  const MonoTime until = context_->loop->clock().Get().mono +
+                         (left_->command.empty() ? context_->keep_idle : context_->keep_warm);
+  const bool keep = context_->keep_supervisors && keeps_supervisor_;
   proved_gone_ = alone && HearIdle(left_->socket.get(), 0);
-  if (proved_gone_ && context_->keep_supervisors) {
-    context_->spawner->Keep(*std::exchange(left_, std::nullopt), now);
+  if (proved_gone_ && keep) {
+    context_->spawner->Keep(*std::exchange(left_, std::nullopt), until);
     return;
   }
   // This may take a moment, and the file of its socket is on a disk.
   auto left = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
   context_->upkeep->Run(
-      [left, alone, keep = context_->keep_supervisors, now, spawner = context_->spawner] {
+      [left, alone, keep, until, spawner = context_->spawner] {
         if (alone && HearIdle(left->socket.get(), kIdlePatienceMs) && keep) {
-          spawner->Keep(std::move(*left), now);
+          spawner->Keep(std::move(*left), until);
         } else {
           SupervisorSpawner::End(std::move(*left));
         }

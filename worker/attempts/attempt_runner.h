@@ -77,6 +77,8 @@ struct RunnerContext {
   std::shared_ptr<SupervisorSpawner> spawner;
   std::shared_ptr<SpareFolders> spares;  // nullptr: no folder is used again
   bool keep_supervisors = true;          // for the account's next attempt
+  absl::Duration keep_idle = absl::Seconds(30);
+  absl::Duration keep_warm = absl::Minutes(5);  // one that keeps a warm parent; zero: none does
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
   std::vector<std::string> rank_env;
@@ -105,6 +107,8 @@ class AttemptRunner {
   // `halt`: why this node itself stops the attempt.
   void Stop(const StopAttempt& order);
   void ExtendLease();
+  // The owner wants the PC: nothing is kept for another attempt.
+  void KeepNothing();
   // The ranks may live until the time `at_ns` of CLOCK_BOOTTIME. Their supervisor enforces this. If
   // it does not, it is killed together with them.
   void SetFence(int64_t at_ns);
@@ -123,6 +127,7 @@ class AttemptRunner {
   PrepareContext MakeContext(const protocol::Prepare& prepare,
                              const protocol::Inventory& inventory) const;
   void OnLaunch(protocol::Prepared prepared, worker::Launch launch);
+  void ReportEnvironment();
   void SyncFilesSoon();
   GangServices::Callbacks MakeGangCallbacks();
   absl::Status OpenStore(protocol::Prepared* prepared);
@@ -140,6 +145,7 @@ class AttemptRunner {
   void On(const RankStarted& event);
   void On(const RankStartFailed& event);
   void On(const RankExited& event) { watch_.Exited(event); }
+  void On(const StartedWarm& event);
   void On(const Looked& event) { watch_.Looked(event.at_ns); }
   void On(const CaughtSigterm& event) { watch_.CaughtSigterm(event.rank); }
   void On(const OutputGrown& event);
@@ -172,6 +178,7 @@ class AttemptRunner {
   std::string held_cgroup_;                // the one still held for us
   int32_t killed_ = 0;                     // of its processes; known when all are gone
   bool proved_gone_ = false;
+  bool keeps_supervisor_ = true;
   std::vector<int64_t> survivors_;  // processes that have survived SIGKILL so far
   bool preparing_ = false;
   bool abandoned_ = false;  // given up while it was being prepared

@@ -381,7 +381,9 @@ protocol::Prepare FromProto(const v1::Prepare& m) {
   out.env = Pairs(m.env());
   out.legacy_local_rank = FromProto(m.legacy_local_rank());
   out.stop_signal = FromProto(m.stop_signal());
-  out.umask = m.umask();
+  if (m.has_umask()) out.umask = m.umask();
+  out.warm =
+      m.warm() == v1::WARM_START_OFF ? protocol::WarmStart::kOff : protocol::WarmStart::kAuto;
   out.params = Pairs(m.params());
   out.user = m.user();
   return out;

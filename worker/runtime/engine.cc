@@ -29,7 +29,6 @@ constexpr size_t kRanksLookedAt = 64;
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
 // How long a supervisor waits for another attempt. Where many short runs follow each other, the
 // next one comes sooner.
-constexpr absl::Duration kKeepSupervisors = absl::Seconds(30);
 
 // Converts a past time of CLOCK_BOOTTIME.
 MonoTime OnMonotonicClock(MonoTime at, Now now) {
@@ -97,6 +96,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
                                                              options.state_dir + "/supervisors"),
               .spares = options.reuse ? std::make_shared<SpareFolders>(options.state_dir) : nullptr,
               .keep_supervisors = options.reuse,
+              .keep_warm = options.keep_warm,
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
               .rank_env = options.rank_env,
@@ -450,9 +450,9 @@ void Engine::OnReturned(AttemptRef ref, const protocol::Halt& halt, int32_t kill
 // Repeats until no supervisor waits any more.
 void Engine::SweepSupervisorsSoon() {
   supervisors_swept_soon_ = true;
-  loop_->At(loop_->clock().Get().mono + kKeepSupervisors, [this] {
-    const MonoTime since = loop_->clock().Get().mono - kKeepSupervisors;
-    upkeep_.Ask<bool>([spawner = context_.spawner, since] { return spawner->EndIdle(since); },
+  loop_->At(loop_->clock().Get().mono + context_.keep_idle, [this] {
+    const MonoTime now = loop_->clock().Get().mono;
+    upkeep_.Ask<bool>([spawner = context_.spawner, now] { return spawner->EndIdle(now); },
                       [this](bool some_wait) {
                         supervisors_swept_soon_ = false;
                         if (some_wait) SweepSupervisorsSoon();
@@ -479,10 +479,21 @@ void Engine::AwaitOwner(bool pc_free, OnOwnerAnswer done) {
   loop_->At(now + OwnersWaiting::kSavePatience, [] {});
 }
 
-void Engine::Do(const SaveOwner& effect) { owner_keeper_.Save(effect.state); }
+void Engine::Do(const SaveOwner& effect) {
+  owner_keeper_.Save(effect.state);
+  if (effect.state.reclaimed) KeepNothing();
+}
+
+// The owner's memory is the owner's.
+void Engine::KeepNothing() {
+  for (auto& [ref, runner] : runners_) runner->KeepNothing();
+  upkeep_.Run([spawner = context_.spawner] { (void)spawner->EndIdle(MonoTime::Infinite()); },
+              [] {});
+}
 
 void Engine::Do(const Sleep& effect) {
   LogInfo("going to sleep", {{"reason", effect.reason}});
+  KeepNothing();
   power_.Ask<absl::Status>(
       [power = machine_.power] { return power->Sleep(); },
       [this, reason = effect.reason](const absl::Status& accepted) {

@@ -44,8 +44,9 @@ struct EngineOptions {
   std::vector<std::string> rank_env;  // which of these ranks of other accounts inherit (LocalFacts)
   AsTold told;
   bool stop_ranks_on_exit = false;
-  int32_t keep_run_dirs = 30;  // days; 0: for ever
-  bool reuse = true;           // supervisors, and empty folders, for the next attempts
+  int32_t keep_run_dirs = 30;                   // days; 0: for ever
+  absl::Duration keep_warm = absl::Minutes(5);  // see RunnerContext
+  bool reuse = true;  // supervisors, and empty folders, for the next attempts
   // The machine is kept awake once ranks have been there for so long: whoever runs many short runs
   // is not to pay for a lock with each.
   absl::Duration keep_awake_after = absl::Seconds(5);
@@ -136,6 +137,7 @@ class Engine : public AttemptObserver {
   // Once an hour, removes what runs left here too long ago.
   void SweepRunDirs();
   void SweepSupervisorsSoon();
+  void KeepNothing();
   void AwaitOwner(bool pc_free, OnOwnerAnswer done);
   void ExitWhenReady();
 

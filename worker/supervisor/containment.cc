@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "worker/supervisor/descendants.h"
+#include "worker/supervisor/os/cgroup_name.h"
 #include "worker/supervisor/os/privileges.h"
 
 namespace hpc::worker {
@@ -27,7 +28,7 @@ bool Containment::UseScope(const std::string& unit) {
     errno = ESRCH;
     return false;
   }
-  if (!UseCgroup(Cgroup2Mount() + own, "ranks")) return false;
+  if (!UseCgroup(Cgroup2Mount() + own, kRanksCgroup)) return false;
   kind_ = "scope";
   return true;
 }
@@ -38,10 +39,22 @@ bool Containment::Reap(const OnReaped& on_reaped) {
   for (;;) {
     const pid_t pid = wait4(-1, &status, WNOHANG | __WALL, &usage);
     if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0) return errno == ECHILD && (!leaf_ || !leaf_->Populated());
-    if (pid == 0) return false;
-    on_reaped(pid, status, usage);
+    if (pid < 0) return errno == ECHILD && !Populated();
+    if (pid == 0) return Resident() >= 0 && OwnChildren().empty() && !Populated();
+    if (pid == Resident()) {
+      SetResident(-1);
+    } else {
+      on_reaped(pid, status, usage);
+    }
   }
+}
+
+bool Containment::Populated() const { return leaf_ && leaf_->Populated(); }
+
+const CgroupLeaf* Containment::KeptLeaf() {
+  const OnOwnBehalf supervisor;
+  if (leaf_ && !kept_) kept_ = CgroupLeaf::Make(leaf_->path() + kKeptCgroup);
+  return kept_ ? &*kept_ : nullptr;
 }
 
 void Containment::Kill() {
@@ -66,8 +79,10 @@ std::vector<int64_t> Containment::Survivors() const {
 
 void Containment::Remove() {
   const OnOwnBehalf supervisor;
-  if (leaf_) leaf_->Remove();
-  leaf_.reset();
+  for (auto* leaf : {&leaf_, &kept_}) {
+    if (*leaf) (*leaf)->Remove();
+    leaf->reset();
+  }
   kind_ = "subreaper";
 }
 

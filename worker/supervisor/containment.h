@@ -32,9 +32,11 @@ class Containment {
   // "scope", "cgroup" or "subreaper".
   const std::string& kind() const { return kind_; }
   const CgroupLeaf* leaf() const { return leaf_ ? &*leaf_ : nullptr; }
+  // The cgroup of the resident, beside the leaf. nullptr: there is no leaf, or it cannot be made.
+  const CgroupLeaf* KeptLeaf();
 
   // Reaps what has ended, and calls `on_reaped` for each process (pid, wait status, rusage). True:
-  // nothing is left.
+  // nothing is left but the resident (descendants.h).
   using OnReaped = std::function<void(int64_t pid, int status, const rusage& usage)>;
   bool Reap(const OnReaped& on_reaped);
 
@@ -49,9 +51,11 @@ class Containment {
   void Remove();
 
  private:
+  bool Populated() const;
+
   std::string kind_ = "subreaper";
   bool killed_ = false;
-  std::optional<CgroupLeaf> leaf_;
+  std::optional<CgroupLeaf> leaf_, kept_;
 };
 
 }  // namespace hpc::worker

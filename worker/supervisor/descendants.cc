@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "worker/supervisor/os/small_file.h"
@@ -26,9 +27,12 @@ std::vector<int64_t> Threads(int64_t pid) {
   return threads;
 }
 
+int64_t resident = -1;
+
 template <typename Visit>
 void WalkDown(int64_t pid, int depth, Visit visit) {
   for (const int64_t child : ChildrenOf(pid)) {
+    if (child == resident) continue;
     visit(child);
     if (depth > 0) WalkDown(child, depth - 1, visit);
   }
@@ -48,6 +52,16 @@ std::vector<int64_t> ChildrenOf(int64_t pid) {
   }
   return children;
 }
+
+std::vector<int64_t> OwnChildren() {
+  std::vector<int64_t> children = ChildrenOf(getpid());
+  children.erase(std::remove(children.begin(), children.end(), resident), children.end());
+  return children;
+}
+
+void SetResident(int64_t pid) { resident = pid; }
+
+int64_t Resident() { return resident; }
 
 std::vector<int64_t> Descendants() {
   std::vector<int64_t> found;

@@ -63,7 +63,30 @@ bool EnterLeaf(const CgroupLeaf& leaf) {
   return leaf.Enter();
 }
 
-[[noreturn]] void RunChild(const ChildPlan& child) {
+// The hard limit stays, so that the process may undo this.
+void LimitCpu(rlim_t seconds) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur <= seconds) return;
+  limit.rlim_cur = seconds;
+  setrlimit(RLIMIT_CPU, &limit);
+}
+
+// Closes everything but the standard descriptors, the plan's socket and the status pipe. This is
+// done now, and not when exec succeeds: other ranks might get hold of the journal through us.
+bool CloseOthers(ChildPlan* child) {
+  int first = kLaunchedSocketFd;
+  if (child->plan->socket_fd >= 0) {
+    child->status_fd = fcntl(child->status_fd, F_DUPFD_CLOEXEC, kLaunchedSocketFd + 1);
+    if (child->status_fd < 0) return false;
+    if (dup2(child->plan->socket_fd, kLaunchedSocketFd) < 0) return false;
+    ++first;
+  }
+  if (child->status_fd > first) syscall(SYS_close_range, first, child->status_fd - 1, 0);
+  syscall(SYS_close_range, child->status_fd + 1, ~0U, 0);
+  return true;
+}
+
+[[noreturn]] void RunChild(ChildPlan child) {
   const LaunchPlan& plan = *child.plan;
   if (child.enter_leaf && !EnterLeaf(*plan.leaf)) Fail(child, kIsolate);
   if (!BecomeWhomWeWorkAs()) Fail(child, kIsolate);
@@ -71,12 +94,10 @@ bool EnterLeaf(const CgroupLeaf& leaf) {
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) {
     Fail(child, kIsolate);
   }
-  // This is done now, and not when exec succeeds: other ranks might get hold of the journal through
-  // us.
-  if (child.status_fd > 3) syscall(SYS_close_range, 3, child.status_fd - 1, 0);
-  syscall(SYS_close_range, child.status_fd + 1, ~0U, 0);
+  if (!CloseOthers(&child)) Fail(child, kIsolate);
   setrlimit(RLIMIT_NOFILE, &plan.open_files);
   umask(plan.umask);
+  if (plan.cpu_seconds != RLIM_INFINITY) LimitCpu(plan.cpu_seconds);
   if (plan.reset_oom_score) ResetOomScore();
   if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);
   HeedSignals();

@@ -21,9 +21,11 @@ struct LaunchPlan {
   std::string workdir;
   mode_t umask = 077;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1;
-  const CgroupLeaf* leaf = nullptr;  // the rank is born in it; nullptr: none
-  bool reset_oom_score = false;      // a daemon's protection is not meant for ranks
-  rlimit open_files{};               // the rank's limit, not the higher one that we need
+  int socket_fd = -1;                  // kept open as kLaunchedSocketFd; -1: none
+  rlim_t cpu_seconds = RLIM_INFINITY;  // after so much it gets SIGXCPU
+  const CgroupLeaf* leaf = nullptr;    // the rank is born in it; nullptr: none
+  bool reset_oom_score = false;        // a daemon's protection is not meant for ranks
+  rlimit open_files{};                 // the rank's limit, not the higher one that we need
 };
 
 struct LaunchedRank {
@@ -32,8 +34,10 @@ struct LaunchedRank {
   UniqueFd status;  // for ReadLaunchStatus; becomes readable soon
 };
 
-// Does not wait for the new process. It gets a session of its own, default signals and the three
-// descriptors; nothing else is open in it. It dies with its parent.
+inline constexpr int kLaunchedSocketFd = 3;
+
+// Does not wait for the new process. It gets a session of its own, default signals and the
+// descriptors of the plan; nothing else is open in it. It dies with its parent.
 LaunchedRank LaunchRank(const LaunchPlan& plan);
 
 // What became of a launch. False: that is not known yet. Otherwise `failed` says why the program

@@ -94,7 +94,7 @@ void StopSignals::TellRank(int64_t pid, int signal) {
 }
 
 void StopSignals::TellOrphans() {
-  for (const int64_t pid : ChildrenOf(getpid())) {
+  for (const int64_t pid : OwnChildren()) {
     if (!HasWriter(pid)) Tell(pid);
   }
 }

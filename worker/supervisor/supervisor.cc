@@ -40,7 +40,8 @@ Supervisor::Supervisor(SupervisorSpec spec, Workplace* place)
               [this](int64_t grace_ms) {
                 StopOnOrder({grace_ms, kRecallReason});
               }),
-      ranks_(spec_.ranks.size()) {}
+      ranks_(spec_.ranks.size()),
+      warm_up_(&place->warm, &place->containment, &place->writer) {}
 
 bool Supervisor::Prepare(UniqueFd journal, UniqueFd recall) {
   if (!poller_.ok()) return SayErrno("epoll");
@@ -141,6 +142,9 @@ void Supervisor::OnCommand(const SupervisorCommand& command) {
     lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   } else if (const auto* fence = std::get_if<Fence>(&command)) {
     fence_ns_ = fence->at_ns;
+  } else if (std::holds_alternative<KeepNothing>(command)) {
+    warm_up_.Forget();
+    place_.warm.End();
   } else {
     scope_refused_ = true;
   }
@@ -157,6 +161,7 @@ void Supervisor::Advance(int64_t now) {
     StopOnOrder({spec_.default_grace_ms, "lease"});
   }
   if (phase_ == Phase::kRunning) LookWhoCatchesSigterm(now);
+  if (phase_ == Phase::kRunning) warm_up_.Advance(now);
   ReleaseEnds(now);
   if (phase_ == Phase::kRunning && AllEnded()) BeginLeaving(now);
   if (IsEnding()) LookWhoIsLeft(now);
@@ -172,7 +177,8 @@ int64_t Supervisor::NextDeadline() const {
   if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
   if (phase_ < Phase::kKilling && fence_ns_ != 0) next = std::min(next, fence_ns_);
   if (phase_ == Phase::kRunning) {
-    next = std::min({next, looked_ns_ + kLookEvery, next_look_at_handlers_ns_});
+    next = std::min(
+        {next, looked_ns_ + kLookEvery, next_look_at_handlers_ns_, warm_up_.NextDeadline()});
   }
   for (const Rank& rank : ranks_) {
     if (rank.held_back) next = std::min(next, rank.held_until_ns);
@@ -213,6 +219,7 @@ Supervisor::End Supervisor::Run() {
     looked_ns_ = waits_since;
   }
   const bool tidy = IsTidy();
+  if (tidy) warm_up_.LookNow();
   if (!tidy) containment_.Remove();
   SyncJournal();
   if (!writer_.WaitIdle(gone_ns_ + EventBook::kFilesPatience)) {
@@ -223,6 +230,7 @@ Supervisor::End Supervisor::Run() {
     recall_.Close();
     return End::kHangs;
   }
+  if (tidy) warm_up_.Finish();
   place_.worker = feed_.TakeOwn();
   place_.listener = feed_.TakeListener();
   feed_.Close();

@@ -34,6 +34,7 @@
 #include "worker/supervisor/rank_launch.h"
 #include "worker/supervisor/recall_door.h"
 #include "worker/supervisor/stop_signals.h"
+#include "worker/supervisor/warm_up.h"
 #include "worker/supervisor/workplace.h"
 
 namespace hpc::worker {
@@ -95,6 +96,7 @@ class Supervisor {
   // In supervisor_ranks.cc: the ranks' lives.
   void StartRanksNow();
   void StartOne(size_t rank);
+  LaunchedRank Launch(size_t rank);
   LaunchPlan PlanOf(size_t rank) const;
   void OnLaunchStatus(size_t rank);
   bool Reap();
@@ -131,12 +133,14 @@ class Supervisor {
   RecallDoor recall_;
   std::vector<Rank> ranks_;
   StopSignals signals_;
+  WarmUp warm_up_;
 
   StartRanks start_;  // the command that came
   bool start_wanted_ = false;
   bool scope_refused_ = false;
   bool stopping_ = false;     // from now on, exits count as after a stop
   bool told_to_end_ = false;  // by SIGTERM
+  bool copies_ = false;       // its ranks are made by the warm parent
   bool failed_ = false;       // a rank did not end with exit code 0
   bool gone_recorded_ = false;
   bool journal_unsynced_ = false;  // an end is written but not synced

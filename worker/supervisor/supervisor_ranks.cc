@@ -42,6 +42,7 @@ int64_t Microseconds(const timeval& time) {
 
 void Supervisor::StartRanksNow() {
   phase_ = Phase::kRunning;
+  if (spec_.warm) spec_.ranks[0].env.push_back(WarmUp::NoteVariable(spec_.dir));
   for (size_t i = 0; i < ranks_.size(); ++i) StartOne(i);
   outputs_.Watch();
 }
@@ -59,12 +60,27 @@ LaunchPlan Supervisor::PlanOf(size_t rank) const {
           .open_files = place_.open_files};
 }
 
+// The first rank of a node shows how all of them are started.
+LaunchedRank Supervisor::Launch(size_t i) {
+  const LaunchPlan plan = PlanOf(i);
+  if (!spec_.warm) return LaunchRank(plan);
+  if (i == 0 || copies_) {
+    auto copy = place_.warm.Launch(plan);
+    copies_ = copy.has_value();
+    if (i == 0) feed_.Offer(StartedWarm{copies_, copies_ ? "" : place_.warm.reason()});
+    if (copies_) return *std::move(copy);
+  }
+  LaunchedRank launched = LaunchRank(plan);
+  if (i == 0 && launched.pid > 0) warm_up_.Begin(plan, launched.pid, ranks_[i].launched_ns);
+  return launched;
+}
+
 void Supervisor::StartOne(size_t i) {
   Rank& rank = ranks_[i];
   // Taken before the launch, since a quick program may have ended when the news of its start is
   // read.
   rank.launched_ns = BootTimeNs();
-  LaunchedRank launched = LaunchRank(PlanOf(i));
+  LaunchedRank launched = Launch(i);
   if (launched.pid < 0) {
     rank.state = Rank::State::kEnded;
     failed_ = true;

@@ -10,6 +10,7 @@
 #include "worker/supervisor/containment.h"
 #include "worker/supervisor/os/poller.h"
 #include "worker/supervisor/output/writer_thread.h"
+#include "worker/supervisor/warm_parent.h"
 
 namespace hpc::worker {
 
@@ -21,6 +22,7 @@ struct Workplace {
   Poller poller;
   WriterThread writer{&poller};
   Containment containment;
+  WarmParent warm;
   UniqueFd signals, null;
   rlimit open_files{};           // as they were before we raised them
   bool reset_oom_score = false;  // for ranks

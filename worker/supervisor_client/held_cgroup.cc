@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/files/files.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
@@ -36,7 +38,14 @@ std::string MakeHeldCgroup(const std::string& parent, const std::string& number,
 
 bool HoldsNothingBut(const std::string& cgroup, int64_t pid) {
   const auto leaf = CgroupLeaf::Open(cgroup);
-  return leaf && leaf->Processes() == std::vector<int64_t>{pid};
+  if (!leaf) return false;
+  std::vector<int64_t> processes = leaf->Processes();
+  // No rank can move there: the folders are the supervisor's.
+  const auto kept = CgroupLeaf::Open(absl::StrCat(cgroup, "/", kRanksCgroup, kKeptCgroup));
+  for (const int64_t resident : kept ? kept->Processes() : std::vector<int64_t>()) {
+    processes.erase(std::remove(processes.begin(), processes.end(), resident), processes.end());
+  }
+  return processes == std::vector<int64_t>{pid};
 }
 
 std::vector<std::string> TitlesIn(const std::string& cgroup) {

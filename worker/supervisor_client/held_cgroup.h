@@ -18,7 +18,8 @@ namespace hpc::worker {
 std::string MakeHeldCgroup(const std::string& parent, const std::string& number,
                            const std::string& listener);
 
-// Whether only that process lives in it.
+// Whether only that process lives in it, apart from the resident that a supervisor keeps for later
+// ranks (worker/supervisor/warm_parent.h).
 bool HoldsNothingBut(const std::string& cgroup, int64_t pid);
 
 // The attempt dirs that the supervisors in it show as their title (process_title.h). Ranks that

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ namespace hpc::worker {
 namespace {
 
 constexpr int kPatienceMs = 10'000;
+// How many that keep a warm parent, and so much memory, wait at a time.
+constexpr size_t kMostWarm = 2;
 constexpr int64_t kCgroupPatienceMs = 500;
 // The room for what supervisors may show as their arguments: the longest path.
 constexpr size_t kTitleRoom = 4096 + 64;
@@ -172,24 +175,31 @@ absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Make(const std::optional<Ac
   return made;
 }
 
+// The last one to come is taken first: what it needs is most likely still in the processor's cache.
 std::optional<SpawnedSupervisor> SupervisorSpawner::TakeIdle(
-    const std::optional<AccountIds>& account, const std::string& cgroup_parent) {
+    const std::optional<AccountIds>& account, const std::string& cgroup_parent,
+    const std::string& command) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
-    if (it->supervisor.account != account || it->supervisor.cgroup_parent != cgroup_parent) {
-      continue;
+  const auto fits = [&](const SpawnedSupervisor& one, const std::string& kept_for) {
+    return one.socket.ok() && one.account == account && one.cgroup_parent == cgroup_parent &&
+           one.command == kept_for;
+  };
+  for (const std::string& kept_for : {command, std::string()}) {
+    for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
+      if (!fits(it->supervisor, kept_for)) continue;
+      SpawnedSupervisor taken = std::move(it->supervisor);
+      idle_.erase(std::next(it).base());
+      return taken;
     }
-    SpawnedSupervisor taken = std::move(it->supervisor);
-    idle_.erase(std::next(it).base());
-    return taken;
   }
   return std::nullopt;
 }
 
 absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const std::optional<AccountIds>& account,
                                                            const std::string& cgroup_parent,
-                                                           bool scoped) {
-  while (auto idle = TakeIdle(account, cgroup_parent)) {
+                                                           bool scoped,
+                                                           const std::string& command) {
+  while (auto idle = TakeIdle(account, cgroup_parent, command)) {
     pollfd ended{.fd = idle->socket.get(), .events = 0, .revents = 0};
     if (poll(&ended, 1, 0) == 0) return *std::move(idle);
     End(*std::move(idle));
@@ -197,21 +207,28 @@ absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const std::optional<A
   return Make(account, cgroup_parent, scoped);
 }
 
-void SupervisorSpawner::Keep(SpawnedSupervisor idle, MonoTime now) {
+void SupervisorSpawner::Keep(SpawnedSupervisor idle, MonoTime until) {
   idle.has_served = true;
   const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_back({std::move(idle), now});
+  idle_.push_back({std::move(idle), until});
+  size_t warm = 0;
+  for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
+    if (it->supervisor.command.empty() || ++warm <= kMostWarm) continue;
+    // It ends now, with what it keeps. EndIdle removes the rest.
+    it->supervisor.socket.Reset();
+    it->until = MonoTime();
+  }
 }
 
-bool SupervisorSpawner::EndIdle(MonoTime since) {
+bool SupervisorSpawner::EndIdle(MonoTime now) {
   std::deque<Idle> ended;
   bool others;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    while (!idle_.empty() && idle_.front().since <= since) {
-      ended.push_back(std::move(idle_.front()));
-      idle_.pop_front();
-    }
+    const auto first = std::stable_partition(idle_.begin(), idle_.end(),
+                                             [now](const Idle& one) { return one.until > now; });
+    std::move(first, idle_.end(), std::back_inserter(ended));
+    idle_.erase(first, idle_.end());
     others = !idle_.empty();
   }
   // First all sockets are closed, so that all end at once. Then each is waited for.

@@ -28,6 +28,7 @@ struct SpawnedSupervisor {
   bool has_served = false;            // whether it has had an attempt before
   std::string listener;               // path of the socket at which it is found
   std::optional<AccountIds> account;  // the account it works as; not set: ours
+  std::string command;  // of the attempts that it keeps a warm parent for; "": of none
   std::string cgroup_parent, cgroup;  // wished for; the one held for it (held_cgroup.h), or ""
 };
 
@@ -44,18 +45,20 @@ class SupervisorSpawner {
   // Returns a supervisor that waits, or a new one. It is in a session of its own, with default
   // signals, an empty environment and no open files of ours. A new one for another account is born
   // in a cgroup that is held for it below `cgroup_parent` ("": ours, if that is writable). With
-  // `scoped` it is not, since systemd will be asked for a scope. Starts the process of
+  // `scoped` it is not, since systemd will be asked for a scope. One that had the
+  // same `command` before is preferred, else one that keeps nothing. Starts the process of
   // fork_server.h first if it does not run. May be called from one thread at a time. NotFound,
   // PermissionDenied: the program cannot be executed. FailedPrecondition: it is of another version.
   // DeadlineExceeded: the process did not answer, and was killed.
   absl::StatusOr<SpawnedSupervisor> Spawn(const std::optional<AccountIds>& account,
-                                          const std::string& cgroup_parent, bool scoped);
+                                          const std::string& cgroup_parent, bool scoped,
+                                          const std::string& command = "");
 
   // Keeps a supervisor of another account that has said it is idle (order.h). From here on, methods
   // may be called from any thread.
-  void Keep(SpawnedSupervisor idle, MonoTime now);
-  // Ends the supervisors that have waited since `since` or longer. Returns whether others wait.
-  bool EndIdle(MonoTime since);
+  void Keep(SpawnedSupervisor idle, MonoTime until);
+  // Ends the supervisors that were kept until `now` or less. Returns whether others wait.
+  bool EndIdle(MonoTime now);
   // Ends a supervisor, and what is in the cgroup that is held for it. Waits for that for half a
   // second at most.
   static void End(SpawnedSupervisor idle);
@@ -63,10 +66,11 @@ class SupervisorSpawner {
  private:
   struct Idle {
     SpawnedSupervisor supervisor;
-    MonoTime since;
+    MonoTime until;
   };
   std::optional<SpawnedSupervisor> TakeIdle(const std::optional<AccountIds>& account,
-                                            const std::string& cgroup_parent);
+                                            const std::string& cgroup_parent,
+                                            const std::string& command);
   absl::StatusOr<SpawnedSupervisor> Make(const std::optional<AccountIds>& account,
                                          const std::string& cgroup_parent, bool scoped);
   absl::Status Start();

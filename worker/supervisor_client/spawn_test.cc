@@ -438,12 +438,50 @@ TEST_F(ServingOnTest, OneThatHasWaitedLongEndsAndLeavesNothing) {
   const std::string cgroup = RecordedHeldCgroup(first_dir_);
   rig_.BeginNext("13.1");
   const MonoTime now = rig_.loop.clock().Get().mono;
-  EXPECT_TRUE(rig_.Spawner().EndIdle(now - absl::Hours(1))) << "it waits on";
+  EXPECT_TRUE(rig_.Spawner().EndIdle(now)) << "it waits on";
   EXPECT_TRUE(Lives(pid_));
-  EXPECT_FALSE(rig_.Spawner().EndIdle(now));
+  EXPECT_FALSE(rig_.Spawner().EndIdle(now + absl::Hours(1)));
   rig_.RunUntil("its end", [&] { return !Lives(pid_); });
   EXPECT_NE(access(cgroup.c_str(), F_OK), 0);
   EXPECT_THAT(NamesIn(rig_.spec.workdir + "/supervisors").value(), IsEmpty());
+}
+
+TEST_F(ServingOnTest, OneThatKeepsSomethingForAnotherCommandWaitsOn) {
+  auto left = rig_.client->Release();
+  rig_.client.reset();
+  ASSERT_TRUE(left && HearIdle(left->socket.get(), 20'000));
+  left->command = "python train.py";
+  SupervisorSpawner& spawner = rig_.Spawner();
+  spawner.Keep(*std::move(left), MonoTime::Infinite());
+  const auto spawn = [&](const std::string& command) {
+    return spawner.Spawn(rig_.account, rig_.spec.cgroup_parent, /*scoped=*/false, command);
+  };
+  auto other = spawn("python other.py");
+  ASSERT_OK(other);
+  EXPECT_NE(other->pid, pid_);
+  auto same = spawn("python train.py");
+  ASSERT_OK(same);
+  EXPECT_EQ(same->pid, pid_);
+  SupervisorSpawner::End(*std::move(other));
+  SupervisorSpawner::End(*std::move(same));
+}
+
+TEST_F(ServingOnTest, OnlyTwoKeepSomethingAndTheOldestEndsFirst) {
+  auto left = rig_.client->Release();
+  rig_.client.reset();
+  ASSERT_TRUE(left && HearIdle(left->socket.get(), 20'000));
+  left->command = "first";
+  SupervisorSpawner& spawner = rig_.Spawner();
+  spawner.Keep(*std::move(left), MonoTime::Infinite());
+  for (const char* command : {"second", "third"}) {
+    auto made = spawner.Spawn(rig_.account, rig_.spec.cgroup_parent, /*scoped=*/false, command);
+    ASSERT_OK(made);
+    made->command = command;
+    EXPECT_TRUE(Lives(pid_));
+    spawner.Keep(*std::move(made), MonoTime::Infinite());
+  }
+  rig_.RunUntil("the end of the oldest", [&] { return !Lives(pid_); });
+  EXPECT_FALSE(spawner.EndIdle(MonoTime::Infinite()));
 }
 
 TEST_F(ServingOnTest, ItEndsWithItsWorker) {

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/files/files.h"
 #include "common/status_macros.h"
@@ -261,13 +262,24 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
   return fd;
 }
 
+// What a supervisor that kept a warm parent for it may start in a moment: the program with its
+// first words, and its folder. "": nothing is kept.
+std::string CommandOf(const SupervisorSpec& spec) {
+  if (!spec.warm) return "";
+  constexpr size_t kWords = 3;  // as "python -u train.py"
+  const std::vector<std::string>& argv = spec.ranks[0].argv;
+  return absl::StrCat(
+      spec.ranks[0].program, "\n", spec.workdir, "\n",
+      absl::StrJoin(argv.begin(), argv.begin() + std::min(kWords, argv.size()), "\n"));
+}
+
 // Chooses how a supervisor that has had no attempt yet holds descendants. Returns the scope that
 // systemd is to be asked for, or "".
 std::string ChooseCgroup(const SpawnedSupervisor& process, bool scoped, SupervisorSpec* spec) {
   const std::string pid = absl::StrCat(process.pid);
   if (!process.cgroup.empty()) {
     spec->cgroup_parent = process.cgroup;
-    spec->cgroup_leaf = "ranks";
+    spec->cgroup_leaf = kRanksCgroup;
     return "";
   }
   if (scoped) {
@@ -334,7 +346,8 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
   const bool scoped = spec.cgroup_parent.empty() && ScopeRequest::Possible();
   for (;;) {
     HPC_ASSIGN_OR_RETURN(SpawnedSupervisor process,
-                         spawner->Spawn(account, spec.cgroup_parent, scoped));
+                         spawner->Spawn(account, spec.cgroup_parent, scoped, CommandOf(spec)));
+    process.command = CommandOf(spec);
     LaunchedSupervisor launched{.process = {}, .dir = spec.dir, .scope = ""};
     const absl::Status begun = Begin(process, scoped, spec, recall, &launched.scope);
     if (begun.ok()) {

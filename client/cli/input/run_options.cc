@@ -121,10 +121,13 @@ absl::Status SetEnvAll(absl::string_view, absl::string_view, RunOptions* run) {
   return absl::OkStatus();
 }
 
-// A name is looked up later. In a line of 'hpcctl submit' a text has its quotes, and is refused.
+// A name is looked up later, and only by 'hpcctl run': a line of 'hpcctl submit' has a number.
 absl::Status SetAfter(absl::string_view option, absl::string_view value, RunOptions* run) {
-  const bool name = !value.empty() && value[0] != '"' &&
-                    !std::all_of(value.begin(), value.end(), absl::ascii_isdigit);
+  const bool of_run = absl::StartsWith(option, "--");
+  if (of_run && value.empty()) {
+    return UsageError("--after names no run: give its number, its name, or last.");
+  }
+  const bool name = of_run && !std::all_of(value.begin(), value.end(), absl::ascii_isdigit);
   run->after = name ? std::string(value) : "";
   if (name) return AsUsageError(CheckName(option, value));
   HPC_ASSIGN_OR_RETURN(const int64_t number,
@@ -251,6 +254,10 @@ std::vector<RunOption> Program() {
        "who serves the rendezvous store (default auto)", "Store",
        WordOf(&Spec::store_host, &Spec::set_store_host,
               {v1::STORE_HOST_AUTO, v1::STORE_HOST_WORKER, v1::STORE_HOST_RANK0})},
+      {"--warm", "auto|off", Form::kWord,
+       "whether a Python's ranks may be copies of a process that has imported their modules "
+       "(default auto)",
+       "Warm", WordOf(&Spec::warm, &Spec::set_warm, {v1::WARM_START_AUTO, v1::WARM_START_OFF})},
       {"--legacy-local-rank", "dash|underscore|none", Form::kMaybeWord,
        "also give --local-rank=N, or --local_rank=N, as an argument", "",
        WordOf(&Spec::legacy_local_rank, &Spec::set_legacy_local_rank,

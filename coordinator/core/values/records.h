@@ -88,6 +88,7 @@ struct RunProgram {
   protocol::LegacyLocalRank legacy_local_rank = protocol::LegacyLocalRank::kNone;
   protocol::StopSignal stop_signal = protocol::StopSignal::kAuto;
   int32_t umask = 022;  // of the ranks
+  protocol::WarmStart warm = protocol::WarmStart::kAuto;
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<std::string> tags;
   CodeState code;

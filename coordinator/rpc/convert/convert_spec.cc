@@ -280,6 +280,7 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request) {
   Take(spec.legacy_local_rank(), &out.legacy_local_rank);
   Take(spec.stop_signal(), &out.stop_signal);
   if (spec.has_umask()) out.umask = spec.umask();
+  Take(spec.warm(), &out.warm);
   out.params = FromProto(spec.params());
   out.tags = FromProto(spec.tags());
   out.code = FromProto(spec.code());
@@ -306,6 +307,7 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   out.set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
   out.set_stop_signal(static_cast<v1::StopSignal>(program.stop_signal));
   out.set_umask(program.umask);
+  out.set_warm(static_cast<v1::WarmStart>(program.warm));
   out.set_priority(request.priority);
   out.set_after_run(request.after);
   out.set_hold(request.hold);

@@ -120,6 +120,7 @@ struct Writer {
     m->set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(prepare.legacy_local_rank));
     m->set_stop_signal(static_cast<v1::StopSignal>(prepare.stop_signal));
     m->set_umask(prepare.umask);
+    m->set_warm(static_cast<v1::WarmStart>(prepare.warm));
     AddPairs(prepare.params, m->mutable_params());
     m->set_user(prepare.user);
   }

@@ -103,6 +103,7 @@ inline RunProgram FullProgram() {
   program.legacy_local_rank = protocol::LegacyLocalRank::kUnderscore;
   program.stop_signal = protocol::StopSignal::kUsr1;
   program.umask = 077;
+  program.warm = protocol::WarmStart::kOff;
   program.params = {{"lr", "1e-3"}, {"batch", "32"}, {"empty", ""}};
   program.tags = {"sweep", "best", "ümlaut"};
   program.code = {.repository = "/home/ada/src",

@@ -195,6 +195,12 @@ class Cluster:
             db.row_factory = sqlite3.Row
             return [dict(row) for row in db.execute(query, args)]
 
+    def starts(self, run):
+        """How the ranks of each attempt were started on each node, {(1, "pc1"): "warm"}: docs/WARM.md.
+        None: that is not told yet."""
+        rows = self.sql("SELECT attempt, node, facts FROM environments WHERE run=?", run)
+        return {(row["attempt"], row["node"]): json.loads(row["facts"]).get("start") for row in rows}
+
     def script(self, name, text):
         """Writes a script for ranks to run; returns its path."""
         path = self.dir / name

@@ -84,6 +84,10 @@ bool CgroupLeaf::Enter() const {
   return entered;
 }
 
+bool CgroupLeaf::Add(int64_t pid) const {
+  return WriteControlFile(dir_.get(), "cgroup.procs", std::to_string(pid));
+}
+
 void CgroupLeaf::Kill() const { WriteControlFile(dir_.get(), "cgroup.kill", "1"); }
 
 bool CgroupLeaf::Populated() const {

@@ -25,6 +25,8 @@ class CgroupLeaf {
   // Moves the calling process into it. For the child of a fork: makes only system calls, and
   // allocates no memory.
   bool Enter() const;
+  // Moves that process into it. False: errno says why not.
+  bool Add(int64_t pid) const;
   // SIGKILLs everything inside, including what is being forked at this moment.
   void Kill() const;
   // Whether a process lives inside; zombies do not count.

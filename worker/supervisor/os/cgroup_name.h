@@ -9,6 +9,11 @@
 
 namespace hpc::worker {
 
+// In the cgroup that is held for a supervisor, the folder of its ranks, and what is added to that
+// name for the folder of its resident.
+inline constexpr char kRanksCgroup[] = "ranks";
+inline constexpr char kKeptCgroup[] = "-kept";
+
 // "hpc-12.2-1a2b3c4d-4711". The number in the middle stands for the attempt dir, because several
 // workers may share a machine. `maker` is the supervisor, or the worker if that holds the cgroup.
 std::string AttemptCgroupName(const std::string& attempt, const std::string& dir,

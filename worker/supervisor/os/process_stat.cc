@@ -47,6 +47,7 @@ std::optional<ProcessStat> ParseProcessStat(const std::string& text) {
   return ProcessStat{.pid = before[0],
                      .name = text.substr(name + 2, name_end - name - 2),
                      .state = text[name_end + 2],
+                     .parent = behind[0],
                      .group = behind[1],
                      .session = behind[2],
                      .started_ns = behind[18] * (1'000'000'000 / sysconf(_SC_CLK_TCK))};

@@ -14,6 +14,7 @@ struct ProcessStat {
   int64_t pid = 0;
   std::string name;  // any bytes
   char state = 0;    // 'R', 'S', 'D', 'T', 't', 'Z', ...
+  int64_t parent = 0;
   int64_t group = 0;
   int64_t session = 0;
   int64_t started_ns = 0;  // CLOCK_BOOTTIME

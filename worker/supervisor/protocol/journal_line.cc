@@ -103,6 +103,7 @@ class LineReader {
 struct LineOf {
   std::string operator()(const SupervisorReady&) const { return ""; }
   std::string operator()(const NotGone&) const { return ""; }
+  std::string operator()(const StartedWarm&) const { return ""; }
   std::string operator()(const RankStarted& e) const {
     return (LineWriter("started") << e.rank << e.pid << e.at_ns).Take();
   }

@@ -15,7 +15,7 @@ bool Fields(A& a, RankSpec& v) {
 template <typename A>
 bool Fields(A& a, SupervisorSpec& v) {
   return a(v.name) && a(v.dir) && a(v.workdir) && a(v.ranks) && a(v.output_limit_bytes) &&
-         a(v.default_grace_ms) && a(v.stop_signal) && a(v.umask) && a(v.leave_ms) &&
+         a(v.default_grace_ms) && a(v.stop_signal) && a(v.umask) && a(v.warm) && a(v.leave_ms) &&
          a(v.lease_ms) && a(v.cgroup_parent) && a(v.cgroup_leaf) && a(v.scope) && a(v.recall_key) &&
          a(v.recall_proof) && a(v.recall_from);
 }
@@ -38,6 +38,14 @@ bool Fields(A&, ScopeRefused&) {
 template <typename A>
 bool Fields(A& a, Fence& v) {
   return a(v.at_ns);
+}
+template <typename A>
+bool Fields(A&, KeepNothing&) {
+  return true;
+}
+template <typename A>
+bool Fields(A& a, StartedWarm& v) {
+  return a(v.warm) && a(v.reason);
 }
 template <typename A>
 bool Fields(A& a, SupervisorReady& v) {

@@ -41,6 +41,9 @@ struct SupervisorSpec {
   int64_t default_grace_ms = 30'000;
   int32_t stop_signal = 0;  // by which a stop is told; 0: SIGTERM, or SIGINT after Ctrl-C
   int32_t umask = 077;      // of the ranks; the supervisor's own files are read by nobody else
+  // After an attempt of a Python program, keep a process that has imported its modules and makes
+  // the ranks of a later attempt (warm_parent.h).
+  bool warm = false;
   // How long processes that are left may live on after all ranks have ended by themselves. After a
   // failure it is a second at most.
   int64_t leave_ms = 5'000;
@@ -85,7 +88,10 @@ struct ScopeRefused {};  // systemd did not make the scope: do not wait for it
 struct Fence {
   int64_t at_ns = 0;  // CLOCK_BOOTTIME
 };
-using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease, ScopeRefused, Fence>;
+// The PC's memory is wanted: keep no process for ranks of a later attempt.
+struct KeepNothing {};
+using SupervisorCommand =
+    std::variant<StartRanks, StopRanks, ExtendLease, ScopeRefused, Fence, KeepNothing>;
 
 // ---- supervisor to worker. Times are CLOCK_BOOTTIME nanoseconds of this machine.
 struct SupervisorReady {
@@ -150,9 +156,14 @@ struct Looked {
 struct CaughtSigterm {
   int32_t rank = 0;
 };
+// How the ranks were started. Not in the journal: the ranks' own events are all that counts.
+struct StartedWarm {
+  bool warm = false;   // by a process that had imported their modules; else in the ordinary way
+  std::string reason;  // why not, in words; "" if they were
+};
 using SupervisorEvent =
     std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited, OutputGrown, StopBegan,
-                 AllGone, NotGone, Shortage, Looked, CaughtSigterm>;
+                 AllGone, NotGone, Shortage, Looked, CaughtSigterm, StartedWarm>;
 
 // A message is identified by its position in its variant, and a supervisor may outlive an upgrade
 // of the worker. So new messages must be added at the end, and the fields of an existing message

@@ -132,7 +132,7 @@ void AttemptRig::BeginNext(const std::string& name) {
   ASSERT_TRUE(left);
   if (left->socket.ok() && HoldsNothingBut(left->cgroup, left->pid) &&
       HearIdle(left->socket.get(), 20'000)) {
-    Spawner().Keep(*std::move(left), loop.clock().Get().mono);
+    Spawner().Keep(*std::move(left), loop.clock().Get().mono + absl::Hours(1));
   } else {
     SupervisorSpawner::End(*std::move(left));
   }

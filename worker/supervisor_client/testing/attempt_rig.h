@@ -45,7 +45,8 @@ class AttemptRig {
   void Start() { Send(StartRanks{}); }
   void DropClient() { client.reset(); }
   // To be called after AllGone. Begins the next attempt, with that name and no ranks yet. The
-  // supervisor that served the last one waits for it, if nothing is left that could be in its way.
+  // supervisor that served the last one waits for it, for an hour, if nothing is left that could be
+  // in its way.
   void BeginNext(const std::string& name);
   // Removes all files of the attempt.
   void RemoveFiles();
