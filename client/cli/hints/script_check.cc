@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/launcher_check.h"
 #include "client/cli/input/shell_words.h"
@@ -27,58 +28,26 @@ bool LooksAtPipes(const CommandWords& command, absl::string_view text) {
   });
 }
 
-// The commands of a line, each with the pipes between its parts: "a; b | c && d" has three. What is
-// in quotes, or behind a "#", is not read.
-std::vector<std::string> Commands(absl::string_view line) {
-  std::vector<std::string> commands(1);
-  char quote = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-      continue;
-    }
-    if (c == '#' && (i == 0 || line[i - 1] == ' ')) break;
-    const bool either = line.substr(i, 2) == "||";
-    // "|&" and ">&" are no ends of a command.
-    const bool background = c == '&' && (i == 0 || (line[i - 1] != '|' && line[i - 1] != '>'));
-    if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (either || background || c == ';' || c == '(' || c == ')' || c == '`') {
-      commands.emplace_back();
-      i += either ? 1 : 0;
-    } else {
-      commands.back() += c;
-    }
-  }
-  return commands;
-}
-
 // Whether it trains, for all that can be seen: a Python with a script or a module, or a launcher.
-bool MayTrain(absl::string_view part) {
-  std::vector<std::string> words = absl::StrSplit(part, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-  const auto program = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-    return !absl::StrContains(word, "=") && word != "time" && word != "nohup" && word != "exec" &&
-           word != "env";
-  });
-  if (program == words.end()) return false;
-  if (!LauncherIn({program, words.end()}).empty()) return true;
-  if (!IsPython(FileName(*program))) return absl::EndsWith(*program, ".py");
-  return std::any_of(std::next(program), words.end(), [](const std::string& word) {
+bool MayTrain(absl::Span<const std::string> command) {
+  for (int front = WordsInFront(command); front > 0; front = WordsInFront(command)) {
+    command = command.subspan(std::min(static_cast<size_t>(front), command.size()));
+  }
+  if (command.empty()) return false;
+  constexpr size_t kMost = 64;  // of the words by which a launcher is known
+  const auto first = command.first(std::min(kMost, command.size()));
+  if (!LauncherIn({first.begin(), first.end()}).empty()) return true;
+  if (!IsPython(FileName(command[0]))) return absl::EndsWith(command[0], ".py");
+  return std::any_of(command.begin() + 1, command.end(), [](const std::string& word) {
     return absl::EndsWith(word, ".py") || word == "-m";
   });
 }
 
-bool IsTee(absl::string_view part) {
-  const std::vector<absl::string_view> words =
-      absl::StrSplit(part, absl::ByAnyChar(" \t&"), absl::SkipEmpty());
-  return !words.empty() && FileName(words.front()) == "tee";
-}
-
-bool PipesIntoTee(absl::string_view command) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(command, '|');
-  return parts.size() > 1 && IsTee(parts.back()) &&
-         std::any_of(parts.begin(), parts.end() - 1, MayTrain);
+bool PipesIntoTee(const std::vector<std::vector<std::string>>& pipe) {
+  const std::vector<std::string>& last = pipe.back();
+  return pipe.size() > 1 && !last.empty() && FileName(last[0]) == "tee" &&
+         std::any_of(pipe.begin(), pipe.end() - 1,
+                     [](const auto& command) { return MayTrain(command); });
 }
 
 bool IsOfAName(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -135,8 +104,8 @@ std::string PipeHint(const v1::RunSpec& spec, absl::string_view script) {
       (absl::StrContains(first_line, "fish") || absl::StrContains(first_line, "csh"));
   if (other_shell || LooksAtPipes(spec.command(), text)) return "";
   for (const std::string& line : ShellLines(text)) {
-    const std::vector<std::string> commands = Commands(line);
-    if (std::none_of(commands.begin(), commands.end(), PipesIntoTee)) continue;
+    const auto pipes = ShellPipes(line);
+    if (std::none_of(pipes.begin(), pipes.end(), PipesIntoTee)) continue;
     const std::string file = ScriptOf(spec.command());
     return absl::StrCat("the '| tee' in ", file.empty() ? "the command" : file,
                         " hides the exit code of what is in front of it, so a training that fails "
@@ -146,10 +115,18 @@ std::string PipeHint(const v1::RunSpec& spec, absl::string_view script) {
   return "";
 }
 
+bool StartsProgramsInTurn(const v1::RunSpec& spec, absl::string_view script) {
+  int programs = 0;
+  for (const std::string& line : ShellLines(ShellTextOf(spec.command(), script))) {
+    for (const auto& command : ShellCommands(line)) programs += MayTrain(command) ? 1 : 0;
+  }
+  return programs > 1;
+}
+
 std::string TrainerHint(const v1::RunSpec& spec, absl::string_view script) {
   const bool python = !spec.command().empty() && IsPython(FileName(spec.command(0)));
   if (spec.max_nodes() <= 1 || !python || absl::StrContains(script, "num_nodes") ||
-      !MakesTrainer(script)) {
+      !absl::StrContains(script, "lightning") || !MakesTrainer(script)) {
     return "";
   }
   const std::string nodes =

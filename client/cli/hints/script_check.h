@@ -20,6 +20,11 @@ std::string PipeHint(const v1::RunSpec& spec, absl::string_view script);
 // one for granted.
 std::string TrainerHint(const v1::RunSpec& spec, absl::string_view script);
 
+// Whether a shell's text starts several programs that train, as "python train.py; python eval.py".
+// Each of them looks for a store in which nobody has met before, and a worker's store serves all of
+// a rank's programs.
+bool StartsProgramsInTurn(const v1::RunSpec& spec, absl::string_view script);
+
 }  // namespace hpc::client
 
 #endif  // HPC_CLIENT_CLI_HINTS_SCRIPT_CHECK_H_

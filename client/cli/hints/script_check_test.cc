@@ -55,6 +55,18 @@ TEST(ScriptCheckTest, OtherPipesAreNotHintedAt) {
   EXPECT_EQ(PipeHint(OnNodes(1, 1, {"python", "x.py"}), "python x.py | tee y"), "");
 }
 
+TEST(ScriptCheckTest, ProgramsThatFollowEachOtherAreSeen) {
+  const auto in_turn = [](const std::string& text) {
+    return StartsProgramsInTurn(OnNodes(2, 2, {"bash", "x.sh"}), text);
+  };
+  EXPECT_TRUE(in_turn("python train.py\npython eval.py\n"));
+  EXPECT_TRUE(in_turn("set -e; FOO=1 python train.py && nice python -m evaluate\n"));
+  EXPECT_FALSE(in_turn("cd /data\npython train.py\necho python eval.py\n"));
+  std::string words;
+  for (int i = 0; i < 200'000; ++i) words += "env ";
+  EXPECT_FALSE(in_turn(words + "python train.py"));
+}
+
 std::string TrainerHintOf(const std::string& script, int min_nodes = 2, int max_nodes = 2) {
   return TrainerHint(OnNodes(min_nodes, max_nodes, {"python", "fit.py"}), script);
 }

@@ -143,12 +143,12 @@ std::string SlurmLinesHint(absl::string_view file, absl::string_view script) {
   }
   if (options.empty()) return "";
   constexpr size_t kNamed = 4;
-  return absl::StrCat(
-      "the #SBATCH lines in ", file, " are not read (", JoinSome(std::move(options), kNamed),
-      "): give 'hpcctl run' options of its own in front of '--', as -N 2",
-      is_array ? "; the script runs once, and 'hpcctl submit' queues a run for each "
-                 "task of an array, one line each"
-               : "");
+  return absl::StrCat("the #SBATCH lines in ", file, " are not read (",
+                      JoinSome(std::move(options), kNamed),
+                      "): give 'hpcctl run' options of its own in front of '--', as -N 2",
+                      is_array ? "; this is one run, and 'hpcctl submit' queues a run for each "
+                                 "task of an array, one line each"
+                               : "");
 }
 
 }  // namespace hpc::client

@@ -14,7 +14,7 @@ TEST(ForeignWordsTest, OptionsForSlurmInAScriptAreNotReadInSilence) {
   const std::string array =
       SlurmLinesHint("./sb.sh", "#SBATCH --nodes=2   # as the Trainer\n#SBATCH --array=0-3\n");
   EXPECT_THAT(array, ::testing::HasSubstr("(--nodes=2 and --array=0-3)"));
-  EXPECT_THAT(array, ::testing::HasSubstr("the script runs once, and 'hpcctl submit' queues"));
+  EXPECT_THAT(array, ::testing::HasSubstr("this is one run, and 'hpcctl submit' queues"));
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 #ifndef HPC_CLIENT_CLI_INPUT_INTERPRETERS_H_
 #define HPC_CLIENT_CLI_INPUT_INTERPRETERS_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace hpc::client {
 
@@ -14,6 +17,10 @@ bool IsPython(absl::string_view name);
 
 // Whether a file of this name is a shell: "sh", "bash".
 bool IsShell(absl::string_view name);
+
+// How many words stand in front of the command proper: of "env A=1 torchrun" two, of "uv run
+// python" two. 0: the first word is the command, or is not known to start another one.
+int WordsInFront(absl::Span<const std::string> command);
 
 }  // namespace hpc::client
 

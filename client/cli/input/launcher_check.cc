@@ -101,32 +101,6 @@ std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
                       ", with --legacy-local-rank if the script wants --local_rank");
 }
 
-// How many words stand in front of the command proper: of "env A=1 torchrun" two.
-int WordsInFront(const CommandWords& command) {
-  const absl::string_view program = FileName(command[0]);
-  const std::string second = command.size() > 1 ? command[1] : "";
-  int i = 1;
-  if ((program == "uv" || program == "poetry" || program == "conda" || program == "pipenv") &&
-      second == "run") {
-    i = 2;
-  } else if (program != "env" && program != "nice" && program != "nohup" && program != "time" &&
-             program != "stdbuf" && program != "exec" && program != "timeout" &&
-             program != "numactl" && program != "taskset") {
-    return 0;
-  }
-  // Only these options take a word of their own, and nothing else with "=" is a command.
-  while (i < command.size() &&
-         (absl::StartsWith(command[i], "-") || absl::StrContains(command[i], "="))) {
-    const std::string& word = command[i];
-    constexpr std::array kTake = {"-n", "-p", "--name", "-k", "-s",     "--signal",
-                                  "-N", "-m", "-C",     "-u", "--with", "--python"};
-    const bool takes = IsIn(kTake, word);
-    i += takes ? 2 : 1;
-  }
-  // The time, or the cores, stand in front of the command.
-  return program == "timeout" || program == "taskset" ? i + 1 : i;
-}
-
 std::string OtherLauncher(const CommandWords& command) {
   if (absl::StartsWith(command[0], "./")) return "";  // a program of the user's own
   std::string words(FileName(command[0]));
@@ -145,13 +119,6 @@ CommandWords::const_iterator FirstArgument(const CommandWords& command) {
 // Whether a shell is given what to do as an argument: bash -c "...", sh -lc "...".
 bool GivesText(const CommandWords& shell) {
   return shell.size() > 1 && absl::StartsWith(shell[1], "-") && absl::StrContains(shell[1], "c");
-}
-
-// Whether a program of this name is a launcher, or runs one.
-bool MayBeginLauncher(absl::string_view program) {
-  constexpr std::array kFirst = {"torchrun", "accelerate", "fabric"};
-  return IsIn(kFirst, program) || IsIn(kOthers, program) || IsIn(kSlurms, program) ||
-         absl::StartsWith(program, "python");
 }
 
 std::string SlurmsRemedy(const v1::RunSpec& spec, absl::string_view command) {
@@ -185,15 +152,15 @@ bool IsOtherLauncher(absl::string_view launcher) {
 }
 
 std::string LauncherInShellText(absl::string_view text) {
+  // A script that looks whether it runs under Slurm is right here, too.
+  const bool asks_for_slurm =
+      absl::StrContains(text, "SLURM_JOB_ID") || absl::StrContains(text, "command -v srun");
   for (const std::string& line : ShellLines(text)) {
-    const std::vector<std::string> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t;&|()"), absl::SkipEmpty());
-    // A launcher may stand behind "&&" or an assignment, so each word may begin a command.
-    for (auto it = words.begin(); it != words.end(); ++it) {
-      if (!MayBeginLauncher(FileName(*it))) continue;
-      const std::string launcher =
-          LauncherIn({it, it + std::min<ptrdiff_t>(kMostInFront, words.end() - it)});
-      if (!launcher.empty()) return launcher;
+    for (const std::vector<std::string>& words : ShellCommands(line)) {
+      if (words.empty()) continue;
+      const auto last = words.begin() + std::min<ptrdiff_t>(kMostInFront, words.size());
+      const std::string launcher = LauncherIn({words.begin(), last});
+      if (!launcher.empty() && !(asks_for_slurm && IsIn(kSlurms, launcher))) return launcher;
     }
   }
   return "";
@@ -204,7 +171,8 @@ std::string LauncherIn(const CommandWords& command) {
   if (command.size() > kMostInFront) {
     return LauncherIn({command.begin(), command.begin() + kMostInFront});
   }
-  if (const int front = WordsInFront(command); front > 0) {
+  const std::vector<std::string> words(command.begin(), command.end());
+  if (const int front = WordsInFront(words); front > 0) {
     return LauncherIn({command.begin() + std::min(front, command.size()), command.end()});
   }
   const absl::string_view program = FileName(command[0]);

@@ -84,7 +84,16 @@ TEST(LauncherCheckTest, FindsTheLauncherInAScript) {
             "torchrun");
   EXPECT_EQ(LauncherInScript("#!/bin/sh\nexec python3 -m torch.distributed.launch x.py\n"),
             "python3 -m torch.distributed.launch");
-  EXPECT_EQ(LauncherInScript("#!/bin/sh\n# torchrun x.py\npython x.py\n"), "");
+  EXPECT_EQ(LauncherInScript("#!/bin/sh\nif ! \"$VENV/bin/torchrun\" x.py; then exit 1; fi\n"),
+            "torchrun");
+  EXPECT_EQ(LauncherInScript("#!/bin/sh\nsrun python x.py\n"), "srun");
+  for (const char* other :
+       {"# torchrun x.py", "echo \"use torchrun or srun\"", "echo torchrun; python x.py",
+        "if command -v srun >/dev/null; then srun python x.py; fi",
+        "if [ -n \"$SLURM_JOB_ID\" ]; then srun python x.py; else python x.py; fi",
+        "cat <<'EOF'\nsrun torchrun x.py\nEOF\npython x.py", "python x.py > torchrun"}) {
+    EXPECT_EQ(LauncherInScript(std::string("#!/bin/sh\n") + other + "\n"), "") << other;
+  }
   EXPECT_EQ(LauncherInScript("#!/usr/bin/env python3\nimport torchrun\ntorchrun x\n"), "");
   EXPECT_EQ(LauncherInScript("\x7f"
                              "ELF torchrun"),
@@ -176,7 +185,7 @@ TEST(LauncherCheckTest, ALongTextIsReadOnce) {
   std::string words;
   for (int i = 0; i < 200'000; ++i) absl::StrAppend(&words, "env ");
   EXPECT_EQ(LauncherInShellText(words + "true"), "");
-  EXPECT_EQ(LauncherInShellText(words + "torchrun x.py"), "torchrun");
+  EXPECT_EQ(LauncherInShellText(words + "true; torchrun x.py"), "torchrun");
   EXPECT_EQ(LauncherIn(Split(words + "torchrun")), "");
 }
 

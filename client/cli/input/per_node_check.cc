@@ -118,7 +118,11 @@ bool HasOption(const v1::RunSpec& spec, absl::string_view name) {
 }
 
 std::string SpawnHint(const v1::RunSpec& spec, absl::string_view script) {
-  if (!Spawns(spec.command(), script)) return "";
+  // Many scripts make ranks only if they were not started as one.
+  const bool reads_rank = absl::StrContains(script, "WORLD_SIZE") ||
+                          absl::StrContains(script, "\"RANK\"") ||
+                          absl::StrContains(script, "'RANK'");
+  if (reads_rank || !Spawns(spec.command(), script)) return "";
   return absl::StrCat(
       ScriptOf(spec.command()),
       " makes ranks of its own with mp.spawn, on each node apart: leave mp.spawn out, since hpcctl "

@@ -13,8 +13,13 @@
 namespace hpc::client {
 
 // Whether the command is a Python or a shell that is not told what to run: "python", "python3 -u
-// -", "bash", "sh -s x". Such a command does nothing where there is no standard input.
+// -", "bash", "sh -s x", also behind "env", "timeout 60" and the like. Such a command does nothing
+// where there is no standard input.
 bool ReadsProgram(const std::vector<std::string>& command);
+
+// The words of a command that read the standard input, where they are not those of its own program,
+// as of "./in_env.sh python -"; "": there are none.
+std::string WordThatReadsInput(const std::vector<std::string>& command);
 
 // Makes "python -c PROGRAM x" of "python - x", and "bash -c PROGRAM bash x" of "bash -s x". The
 // command must be one that reads its program.
@@ -28,6 +33,8 @@ absl::StatusOr<std::string> ReadProgram(const std::vector<std::string>& command,
 // The usage error where a program cannot come from standard input.
 absl::Status NoProgram(const std::vector<std::string>& command);
 
+// Whether a file, a pipe or a socket is there, and no terminal and not /dev/null.
+bool IsFed(int fd);
 // Whether something that nobody has read waits at a file or pipe, such as the standard input.
 bool HasInput(int fd);
 

@@ -20,7 +20,9 @@ TEST(ProgramOnStdinTest, InterpretersThatAreNotToldWhatToRunReadIt) {
   for (const Words& command :
        {Words{"python"}, Words{"/usr/bin/python3.11", "-u"}, Words{"python3", "-"},
         Words{"python", "-X", "dev", "-", "--lr", "1"}, Words{"bash"}, Words{"sh", "-s"},
-        Words{"/bin/bash", "-e", "-o", "pipefail", "-s", "x"}, Words{"bash", "-ex"}}) {
+        Words{"/bin/bash", "-e", "-o", "pipefail", "-s", "x"}, Words{"bash", "-ex"},
+        Words{"env", "A=1", "python", "-"}, Words{"timeout", "60", "nice", "bash", "-s"},
+        Words{"bash", "-es", "--", "a"}, Words{"bash", "+e", "-s", "--", "a"}}) {
     EXPECT_TRUE(ReadsProgram(command)) << ::testing::PrintToString(command);
   }
 }
@@ -29,7 +31,8 @@ TEST(ProgramOnStdinTest, OtherCommandsDoNot) {
   for (const Words& command :
        {Words{}, Words{"cat"}, Words{"python", "train.py"}, Words{"python", "-c", "print(1)"},
         Words{"python", "-um", "train"}, Words{"python", "--version"}, Words{"bash", "train.sh"},
-        Words{"bash", "-c", "python"}, Words{"bash", "-lc", "python"}, Words{"pythonic"}}) {
+        Words{"bash", "-c", "python"}, Words{"bash", "-lc", "python"}, Words{"pythonic"},
+        Words{"bash", "-", "a"}, Words{"env"}, Words{"env", "python", "x.py"}}) {
     EXPECT_FALSE(ReadsProgram(command)) << ::testing::PrintToString(command);
   }
 }
@@ -41,6 +44,21 @@ TEST(ProgramOnStdinTest, TheProgramBecomesAnArgument) {
   EXPECT_THAT(WithProgram({"bash", "-e"}, "exit 3"), ElementsAre("bash", "-e", "-c", "exit 3"));
   EXPECT_THAT(WithProgram({"/bin/sh", "-s", "a", "b"}, "echo $1"),
               ElementsAre("/bin/sh", "-c", "echo $1", "sh", "a", "b"));
+  EXPECT_THAT(WithProgram({"bash", "-s", "--", "a", "b"}, "x"),
+              ElementsAre("bash", "-c", "x", "bash", "a", "b"));
+  EXPECT_THAT(WithProgram({"bash", "-s", "-e", "a"}, "x"),
+              ElementsAre("bash", "-e", "-c", "x", "bash", "a"));
+  EXPECT_THAT(WithProgram({"bash", "-es", "--", "-a"}, "x"),
+              ElementsAre("bash", "-e", "-c", "x", "bash", "-a"));
+  EXPECT_THAT(WithProgram({"env", "A=1", "timeout", "60", "python", "-", "a"}, "x"),
+              ElementsAre("env", "A=1", "timeout", "60", "python", "-c", "x", "a"));
+}
+
+TEST(ProgramOnStdinTest, WhatReadsItBehindAnotherProgramIsNamed) {
+  EXPECT_EQ(WordThatReadsInput({"./in_env.sh", "python", "-", "a"}), "python -");
+  EXPECT_EQ(WordThatReadsInput({"./in_env.sh", "bash", "-s"}), "bash -s");
+  EXPECT_EQ(WordThatReadsInput({"python", "/dev/stdin"}), "/dev/stdin");
+  EXPECT_EQ(WordThatReadsInput({"python", "train.py", "-"}), "");
 }
 
 // What is read from a pipe that holds `text`.

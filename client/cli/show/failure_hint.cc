@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/launcher_check.h"
 
@@ -14,6 +17,21 @@ namespace {
 absl::string_view Behind(absl::string_view text, absl::string_view words) {
   const size_t at = text.rfind(words);
   return at == absl::string_view::npos ? "" : text.substr(at + words.size());
+}
+
+// What a launcher's --nproc-per-node is here: " --ranks-per-node 2", or "" for one or none.
+std::string RanksOption(const google::protobuf::RepeatedPtrField<std::string>& command) {
+  for (int i = 0; i < command.size(); ++i) {
+    const std::string option = absl::StrReplaceAll(command[i], {{"_", "-"}, {"=", " "}});
+    int ranks = 0;
+    absl::string_view value = option;
+    if (!absl::ConsumePrefix(&value, "--nproc-per-node")) continue;
+    if (value.empty() && i + 1 < command.size()) value = command[i + 1];
+    if (absl::SimpleAtoi(value, &ranks) && ranks > 1) {
+      return absl::StrCat(" --ranks-per-node ", ranks);
+    }
+  }
+  return "";
 }
 
 // Looks for the words of Python's argparse.
@@ -29,8 +47,8 @@ std::string LocalRankHint(const v1::Run& run) {
   if ((dash || underscore) && !launcher.empty()) {
     return absl::StrCat("leave ", launcher,
                         " out, which gives its ranks the other spelling: 'hpcctl run -N ",
-                        std::max(1, run.min_nodes()), " --ranks-per-node 2 --legacy-local-rank",
-                        dash ? "" : "=underscore", " -- python train.py'");
+                        std::max(1, run.min_nodes()), RanksOption(run.command()),
+                        " --legacy-local-rank", dash ? "" : "=underscore", " -- python train.py'");
   }
   if (dash) {
     return "its script takes --local-rank: 'hpcctl run --legacy-local-rank' gives it that";

@@ -48,10 +48,12 @@ TEST(FailureHintTest, NamesTheOptionForTheSpellingOfTheLocalRank) {
 
 TEST(FailureHintTest, WhereALauncherGivesTheLocalRankItIsBestLeftOut) {
   v1::Run run = Failed("python", "old.py: error: unrecognized arguments: --local-rank=0");
-  for (const char* word : {"-m", "torch.distributed.launch", "old.py"}) run.add_command(word);
+  for (const char* word : {"-m", "torch.distributed.launch", "--nproc_per_node=3", "old.py"}) {
+    run.add_command(word);
+  }
   run.set_min_nodes(2);
   EXPECT_THAT(Hint(run), AllOf(HasSubstr("leave python -m torch.distributed.launch out"),
-                               HasSubstr("'hpcctl run -N 2 --ranks-per-node 2 "
+                               HasSubstr("'hpcctl run -N 2 --ranks-per-node 3 "
                                          "--legacy-local-rank=underscore -- python train.py'")));
 }
 

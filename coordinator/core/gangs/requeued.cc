@@ -47,7 +47,9 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
       const bool one = attempt.killed == 1;
       absl::StrAppend(&ending.reason, "; ", attempt.killed, one ? " process" : " processes",
                       " left running behind ", attempt.ranks.size() == 1 ? "it" : "them",
-                      one ? " was killed" : " were killed");
+                      one ? " was killed" : " were killed",
+                      " (let a script 'wait' for what it "
+                      "starts with '&')");
     }
   }
   return ending;

@@ -127,7 +127,8 @@ TEST(EndingTest, WhatASuccessfulRunLeftRunningIsSaid) {
   ASSERT_OK(c.Exit(run, 0, 0));
   ASSERT_OK(c.Report("pc1", protocol::AttemptReturned{{run, 1}, {}, /*killed=*/2}));
   EXPECT_EQ(c.record(run).reason,
-            "its rank exited 0 after 0 us; 2 processes left running behind it were killed");
+            "its rank exited 0 after 0 us; 2 processes left running behind it were killed (let a "
+            "script 'wait' for what it starts with '&')");
 }
 
 }  // namespace

@@ -67,6 +67,12 @@ class RunCommand : public Command {
     if (reads_program) {
       HPC_ASSIGN_OR_RETURN(const std::string program, ReadProgram(run_.command, STDIN_FILENO));
       run_.command = WithProgram(run_.command, program);
+    } else if (const std::string reads = WordThatReadsInput(run_.command);
+               !reads.empty() && IsFed(STDIN_FILENO)) {
+      return UsageError(absl::StrCat(
+          "'", reads,
+          "' reads its program from the standard input, which ranks find empty: put it ",
+          "into a file that every node has, or leave out what stands in front of it."));
     }
     HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
     if (json_ && !detach_) {
@@ -79,7 +85,10 @@ class RunCommand : public Command {
           TrainerHint(spec, script)}) {
       if (!hint.empty()) session->Notice(hint);
     }
-    if (!reads_program && !detach_ && HasInput(STDIN_FILENO)) {
+    if (spec.store_host() == v1::STORE_HOST_UNSPECIFIED && StartsProgramsInTurn(spec, script)) {
+      spec.set_store_host(v1::STORE_HOST_RANK0);
+    }
+    if (!reads_program && HasInput(STDIN_FILENO)) {
       session->Notice(
           "the standard input is not passed on: ranks find theirs empty. Let the program read a "
           "file, or give '< /dev/null'");
