@@ -2,12 +2,16 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/status_macros.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/peers/peer_socket.h"
 #include "worker/attempts/peers/recall_port.h"
+#include "worker/core/rank_environment.h"
 
 namespace hpc::worker {
 namespace {
@@ -33,6 +37,15 @@ int NumberOf(protocol::StopSignal signal) {
   return 0;
 }
 
+// Only a Python can have a warm parent, and only a supervisor that has another attempt later can
+// keep it. Where each attempt has a home of its own, no two have the same variables.
+bool MayBeWarm(const LaunchOrder& order, const PreparePlan& plan, const SupervisorSpec& spec) {
+  const std::vector<std::string>& env = spec.ranks[0].env;
+  const bool own_home = std::count(env.begin(), env.end(), "HOME=" + HomeDir(spec.dir)) > 0;
+  return order.keeps_warm && order.prepare.warm != protocol::WarmStart::kOff && plan.account &&
+         !plan.python.facts.empty() && !own_home;
+}
+
 SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
   SupervisorSpec spec;
   spec.name = order.prepare.ref.ToString();
@@ -41,9 +54,6 @@ SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
   spec.default_grace_ms = absl::ToInt64Milliseconds(order.prepare.stop_grace);
   spec.stop_signal = NumberOf(order.prepare.stop_signal);
   spec.umask = order.prepare.umask;
-  // Only a Python can be started so, and only a supervisor that has another attempt later.
-  spec.warm = order.keeps_warm && order.prepare.warm != protocol::WarmStart::kOff &&
-              plan->account && !plan->python.facts.empty();
   spec.lease_ms = absl::ToInt64Milliseconds(order.lease);
   for (RankProgram& rank : plan->ranks.ranks) {
     spec.ranks.push_back({.rank = rank.rank,
@@ -53,6 +63,7 @@ SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
                           .env = std::move(rank.env)});
   }
   plan->ranks.ranks.clear();
+  spec.warm = MayBeWarm(order, *plan, spec);
   return spec;
 }
 

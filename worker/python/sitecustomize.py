@@ -14,8 +14,7 @@ def _note(path):
         note = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
         return
-    argv = getattr(sys, "orig_argv", [])
-    first = len(argv) - len(sys.argv)
+    first = len(sys.orig_argv) - len(sys.argv)  # the index of the script
     os.write(note, ("%d %d\n" % (os.getpid(), first)).encode())
     os.close(note)
 
@@ -41,8 +40,13 @@ if "HPC_WARM_SOCKET" in os.environ:
 
         hpc_warm.serve(int(os.environ.pop("HPC_WARM_SOCKET")))
     except BaseException:  # the program must not run in a parent
-        os._exit(70)
+        try:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(70)
 elif "HPC_PYTHON_NOTE" in os.environ:
-    _note(os.environ.pop("HPC_PYTHON_NOTE"))
-if hasattr(sys, "orig_argv"):
+    _path = os.environ.pop("HPC_PYTHON_NOTE")
+    if hasattr(sys, "orig_argv"):  # since Python 3.10
+        _note(_path)
+if sys.version_info >= (3, 5):
     _next_one()
