@@ -12,6 +12,7 @@
 #include "worker/attempts/peers/peer_socket.h"
 #include "worker/attempts/peers/recall_port.h"
 #include "worker/core/rank_environment.h"
+#include "worker/supervisor/protocol/python_words.h"
 
 namespace hpc::worker {
 namespace {
@@ -43,7 +44,7 @@ bool MayBeWarm(const LaunchOrder& order, const PreparePlan& plan, const Supervis
   const std::vector<std::string>& env = spec.ranks[0].env;
   const bool own_home = std::count(env.begin(), env.end(), "HOME=" + HomeDir(spec.dir)) > 0;
   return order.keeps_warm && order.prepare.warm != protocol::WarmStart::kOff && plan.account &&
-         !plan.python.facts.empty() && !own_home;
+         WordsOfPython(spec.ranks[0].argv) > 0 && !plan.python.facts.empty() && !own_home;
 }
 
 SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {

@@ -12,9 +12,9 @@ _MOST_FILES = 200  # of the user's own
 def of_program():
     """Lines "module" or "module attribute", in the order in which the program imports them.
 
-    A line "-" says that the program changes what is done with warnings. It ends where the program
-    changes a variable, or puts a folder in front of sys.path: what it imports later may look at the
-    one, and be found by the other.
+    A line "-" says that the program changes what is done with warnings. It ends where the program does
+    anything that may change what it imports later, such as a variable or sys.path: that is any call
+    but a few, and whatever is put into something.
     """
     words = sys.orig_argv
     first = len(words) - len(sys.argv)
@@ -23,7 +23,7 @@ def of_program():
         search.text(words[first], os.getcwd())
     elif sys.argv[0] == "-m":
         search.folders = [os.getcwd()]
-        search.module(words[first])
+        search.main(words[first])
     else:
         script = os.path.realpath(words[first])
         search.folders = [os.path.dirname(script)]
@@ -59,7 +59,6 @@ class _Search:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError):
             return
-        changing = _changing_functions(tree)
         for node in _run_at_import(tree):
             if self._ended:
                 return
@@ -75,7 +74,21 @@ class _Search:
             elif _names(node) & {"filterwarnings", "simplefilter"}:
                 self._add("-", "")
             else:
-                self._ended = _changes_surroundings(node) or bool(_names(node) & changing)
+                self._ended = _may_change_imports(node)
+
+    def main(self, name):
+        """The module that is the program: it is read, and only its packages are imported."""
+        if self._own(name):
+            return self.module(name)
+        package = name.rpartition(".")[0]
+        if package:
+            self.module(package)
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError, AttributeError):
+            return
+        if spec is not None and spec.has_location:
+            self.file(spec.origin)
 
     def module(self, name):
         own = self._own(name)
@@ -158,27 +171,28 @@ def _names(node):
             for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute))}
 
 
-def _changing_functions(tree):
-    return {node.name for node in ast.walk(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and _changes_surroundings(node)}
+# Calls that change nothing outside of what they return.
+_HARMLESS = {
+    "logging.getLogger", "getLogger", "sys.path.append", "os.environ.get", "os.getenv", "getenv",
+    "TypeVar", "typing.TypeVar", "namedtuple", "collections.namedtuple", "re.compile", "int", "float",
+    "str", "bool", "len", "set", "dict", "list", "tuple", "frozenset", "range", "print", "super",
+    "warnings.filterwarnings", "warnings.simplefilter", "filterwarnings", "simplefilter"}
+_HARMLESS_BEGINNINGS = ("os.path.", "Path(", "pathlib.Path(", "Path.", "pathlib.Path.")
 
 
-def _changes_surroundings(node):
-    """Whether it changes a variable, the folder, or what comes first in sys.path."""
+def _is_harmless(call):
+    name = ast.unparse(call.func)
+    return name in _HARMLESS or name in ("Path", "pathlib.Path") or name.startswith(
+        _HARMLESS_BEGINNINGS)
+
+
+def _may_change_imports(node):
     for each in ast.walk(node):
-        if isinstance(each, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)):
-            targets = getattr(each, "targets", None) or [each.target]
-            if any("environ" in _names(target) or ast.unparse(target).startswith("sys.path")
-                   for target in targets):
-                return True
-        if isinstance(each, ast.Call):
-            function = ast.unparse(each.func)
-            if function.rpartition(".")[2] in ("putenv", "unsetenv", "load_dotenv", "chdir"):
-                return True
-            of_environ = "environ" in function and not function.endswith((".get", ".copy", ".items"))
-            if of_environ or function == "sys.path.insert":
-                return True
+        if isinstance(each, ast.Call) and not _is_harmless(each):
+            return True
+        if isinstance(each, (ast.Subscript, ast.Attribute)) and isinstance(
+                each.ctx, (ast.Store, ast.Del)):
+            return True
     return False
 
 

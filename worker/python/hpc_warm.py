@@ -81,6 +81,7 @@ class _Wish:
         count = int(texts[0])
         self.arguments = [os.fsdecode(each) for each in texts[1:count + 1]]
         self.variables = dict(each.split(b"=", 1) for each in texts[count + 1:])
+        self.variables.pop(b"HPC_PYTHON_NOTE", None)  # which sitecustomize.py has taken away
         self.files = []
         for level, kind, data in ancillary:
             if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
@@ -104,7 +105,7 @@ class _Parent:
         self._oom_score = _oom_score("1000")
         # Otherwise asking whether there is a GPU begins to use it.
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
-        self._reads = _RankReads()
+        self._reads = _Reads()
         self._output = [_Capture(1), _Capture(2)]
         open_before = _open_files()
         show = warnings.showwarning
@@ -124,6 +125,8 @@ class _Parent:
         gc.freeze()
         self.modules = len(sys.modules)
         self._versions = {path: _version(path) for path in _files_of_modules()}
+        self._beside = _beside_program()
+        self._own_of_old = {each for each in self._beside if os.path.lexists(each)}
         import ctypes  # after the imports: some replace it
         import resource
 
@@ -143,6 +146,8 @@ class _Parent:
             raise Cold("importing %s starts threads, which no copy would have" % name)
         if self._reads.strange:
             raise Cold("importing %s reads %s, which differs between ranks" % self._reads.strange)
+        if self._reads.seeded():
+            raise Cold("importing %s chooses the random numbers" % name)
 
     def _none_shared(self, open_before):
         """Copies must not have threads, processes, connections or devices in common."""
@@ -160,6 +165,9 @@ class _Parent:
         for path, version in self._versions.items():
             if _version(path) != version:
                 return "%s has changed" % path
+        for path in self._beside:
+            if path not in self._own_of_old and os.path.lexists(path):
+                return "%s hides what was imported" % path
         return ""
 
     def copy(self):
@@ -205,13 +213,15 @@ class _Parent:
         wish.close()
 
 
-class _RankReads:
-    """Notes which variables of a rank are read. Their values are not known here."""
+class _Reads:
+    """Notes what imports read that differs between ranks, and whether they seed random numbers."""
 
     def __init__(self):
-        self.strange = None  # the module that read one, and the variable
+        self.strange = None  # the module that read something, and what
         self._class = type(os.environ)
         self._get = self._class.__getitem__
+        self._argv = sys.argv
+        self._random = {}
         reads = self
 
         def get(environ, key):
@@ -219,18 +229,50 @@ class _RankReads:
                 reads._note(key)
             return reads._get(environ, key)
 
+        class Arguments(list):
+            def __getitem__(self, index):
+                reads._note("sys.argv")
+                return list.__getitem__(self, index)
+
+            def __iter__(self):
+                reads._note("sys.argv")
+                return list.__iter__(self)
+
         self._class.__getitem__ = get
+        sys.argv = Arguments(sys.argv)
 
     def end(self):
         self._class.__getitem__ = self._get
+        sys.argv = self._argv
+        for module, seed in self._random.items():
+            module.seed = seed
 
-    def _note(self, key):
+    def seeded(self):
+        """Whether a generator was seeded since it was first seen here."""
+        for name in ("random", "numpy.random"):
+            module = sys.modules.get(name)
+            if module is not None and module not in self._random and hasattr(module, "seed"):
+                self._random[module] = module.seed
+                module.seed = self._seed_noted(module.seed)
+        return self._seeded
+
+    _seeded = False
+
+    def _seed_noted(self, seed):
+        def noted(*args, **kwargs):
+            self._seeded = True
+            return seed(*args, **kwargs)
+        return noted
+
+    def _note(self, what):
         frame = sys._getframe(2)
-        while frame and frame.f_globals.get("__name__") in ("os", "_collections_abc", "collections.abc"):
+        while frame and frame.f_globals.get("__name__") in (
+                "os", "_collections_abc", "collections.abc", "copy"):
             frame = frame.f_back
         module = frame.f_globals.get("__name__", "?") if frame else "?"
-        if module not in _WITH_RANK:
-            self.strange = (module, key)
+        standard = module.partition(".")[0] in sys.stdlib_module_names
+        if module not in _WITH_RANK and not standard:
+            self.strange = (module, what)
 
 
 # Modules that take their rank_zero_only.rank from the first of these variables that is set, when
@@ -341,6 +383,16 @@ def _variables_of_python():
     return {name: value for name, value in os.environb.items() if name not in given}
 
 
+def _beside_program():
+    """Where a module of the user's would hide one that was imported."""
+    words = sys.orig_argv
+    first = len(words) - len(sys.argv)
+    in_folder = sys.argv[0] in ("-c", "-m")
+    folder = os.getcwd() if in_folder else os.path.dirname(os.path.realpath(words[first]))
+    tops = {each.partition(".")[0] for each in sys.modules}
+    return [os.path.join(folder, top + end) for top in tops for end in ("", ".py")]
+
+
 def _set_variables(variables):
     for name in list(os.environb):
         if name not in variables:
@@ -355,6 +407,9 @@ def _reseed():
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
         numpy.seed()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.default_generator.seed()
     process = sys.modules.get("multiprocessing.process")
     if process is not None:
         process.current_process().authkey = os.urandom(32)

@@ -14,8 +14,7 @@ def _note(path):
         note = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
         return
-    first = len(sys.orig_argv) - len(sys.argv)  # the index of the script
-    os.write(note, ("%d %d\n" % (os.getpid(), first)).encode())
+    os.write(note, ("%d\n" % os.getpid()).encode())
     os.close(note)
 
 

@@ -5,12 +5,19 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <string>
 
 #include "worker/supervisor/descendants.h"
 #include "worker/supervisor/os/cgroup_name.h"
 #include "worker/supervisor/os/privileges.h"
 
 namespace hpc::worker {
+namespace {
+
+// Its processes mostly end within a millisecond.
+constexpr int64_t kKeptPatienceMs = 50;
+
+}  // namespace
 
 Containment::Containment() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
@@ -51,10 +58,27 @@ bool Containment::Reap(const OnReaped& on_reaped) {
 
 bool Containment::Populated() const { return leaf_ && leaf_->Populated(); }
 
-const CgroupLeaf* Containment::KeptLeaf() {
+// Each has a name of its own, since a cgroup that was killed is of no use any more (IsTidy).
+const CgroupLeaf* Containment::MakeKept() {
   const OnOwnBehalf supervisor;
-  if (leaf_ && !kept_) kept_ = CgroupLeaf::Make(leaf_->path() + kKeptCgroup);
+  EndKept();
+  if (!leaf_) return nullptr;
+  kept_ = CgroupLeaf::Make(leaf_->path() + kKeptCgroup + std::to_string(++kept_so_far_));
   return kept_ ? &*kept_ : nullptr;
+}
+
+void Containment::EndKept() {
+  if (!kept_) return;
+  const OnOwnBehalf supervisor;
+  kept_->Kill();
+  (void)kept_->WaitEmpty(kKeptPatienceMs);
+  kept_->Remove();
+  kept_.reset();
+}
+
+bool Containment::KeepsOnly(int64_t pid) const {
+  const OnOwnBehalf supervisor;
+  return kept_ && kept_->Processes() == std::vector<int64_t>{pid};
 }
 
 void Containment::Kill() {
@@ -78,11 +102,10 @@ std::vector<int64_t> Containment::Survivors() const {
 }
 
 void Containment::Remove() {
+  EndKept();
   const OnOwnBehalf supervisor;
-  for (auto* leaf : {&leaf_, &kept_}) {
-    if (*leaf) (*leaf)->Remove();
-    leaf->reset();
-  }
+  if (leaf_) leaf_->Remove();
+  leaf_.reset();
   kind_ = "subreaper";
 }
 

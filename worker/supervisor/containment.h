@@ -32,8 +32,13 @@ class Containment {
   // "scope", "cgroup" or "subreaper".
   const std::string& kind() const { return kind_; }
   const CgroupLeaf* leaf() const { return leaf_ ? &*leaf_ : nullptr; }
-  // The cgroup of the resident, beside the leaf. nullptr: there is no leaf, or it cannot be made.
-  const CgroupLeaf* KeptLeaf();
+  // Makes a cgroup for a resident, beside the leaf. nullptr: there is no leaf, or it cannot be
+  // made. It is there until EndKept().
+  const CgroupLeaf* MakeKept();
+  // SIGKILLs what lives in it.
+  void EndKept();
+  // Whether that process lives in it alone.
+  bool KeepsOnly(int64_t pid) const;
 
   // Reaps what has ended, and calls `on_reaped` for each process (pid, wait status, rusage). True:
   // nothing is left but the resident (descendants.h).
@@ -56,6 +61,7 @@ class Containment {
   std::string kind_ = "subreaper";
   bool killed_ = false;
   std::optional<CgroupLeaf> leaf_, kept_;
+  int kept_so_far_ = 0;
 };
 
 }  // namespace hpc::worker

@@ -22,7 +22,7 @@
 namespace hpc::worker {
 namespace {
 
-constexpr char kFirst[] = "the first attempt of its command on this node";
+constexpr char kFirst[] = "nothing has imported its modules beforehand";
 constexpr int kPatienceMs = 200;
 constexpr size_t kMostWords = 1024;
 // How long imports may take.
@@ -102,12 +102,15 @@ WarmKey WarmKeyOf(const LaunchPlan& plan, size_t words) {
   return key;
 }
 
-bool WarmParent::Start(const LaunchPlan& plan, size_t words) {
+bool WarmParent::Start(const LaunchPlan& plan, size_t words, Containment* containment) {
   WarmKey key = WarmKeyOf(plan, words);
   if (refused_ && key == key_) return false;
   End();
   refused_ = false;
   key_ = std::move(key);
+  containment_ = containment;
+  const CgroupLeaf* const kept = containment->MakeKept();
+  if (kept == nullptr) return false;
   int ends[2], output[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
   socket_.Reset(ends[0]);
@@ -123,10 +126,12 @@ bool WarmParent::Start(const LaunchPlan& plan, size_t words) {
   own.added_env = &added;
   own.stdout_fd = own.stderr_fd = written.get();
   own.socket_fd = theirs.get();
+  own.leaf = kept;
   own.cpu_seconds = kMostCpuSeconds;
   const LaunchedRank launched = LaunchRank(own);
   if (launched.pid < 0) return false;
-  SetResident(launched.pid);
+  pid_ = launched.pid;
+  SetResident(pid_);
   started_ns_ = BootTimeNs();
   process_.Reset(static_cast<int>(syscall(SYS_pidfd_open, launched.pid, 0)));
   return process_.ok();
@@ -160,6 +165,11 @@ bool WarmParent::HearReady() {
     return false;
   }
   ready_ = said->rfind("ready ", 0) == 0;
+  if (ready_ && !containment_->KeepsOnly(pid_)) {
+    refused_ = true;
+    (void)Fail("its imports start processes");
+    return false;
+  }
   if (ready_) return true;
   refused_ = said->rfind("cold ", 0) == 0;
   (void)Fail(refused_ ? said->substr(5) : "what imported its modules has ended");
@@ -200,7 +210,8 @@ std::optional<LaunchedRank> WarmParent::Launch(const LaunchPlan& plan) {
   if (said->rfind("cold ", 0) == 0) return Fail(said->substr(5));
   const pid_t pid = said->rfind("rank ", 0) == 0 ? atoi(said->c_str() + 5) : 0;
   const auto rank = ReadProcessStat(pid);
-  if (!rank || rank->parent != getpid()) return Fail("what imported its modules has ended");
+  if (!rank || pid == pid_ || rank->parent != getpid())
+    return Fail("what imported its modules has ended");
   LaunchedRank launched{.pid = pid};
   if (plan.leaf != nullptr) {
     const OnOwnBehalf supervisor;
@@ -216,6 +227,7 @@ std::optional<LaunchedRank> WarmParent::Launch(const LaunchPlan& plan) {
 void WarmParent::End() {
   if (process_.ok()) syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
   process_.Reset();
+  if (containment_ != nullptr) containment_->EndKept();
   ready_ = false;
   socket_.Reset();
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/unique_fd.h"
+#include "worker/supervisor/containment.h"
 #include "worker/supervisor/rank_launch.h"
 
 namespace hpc::worker {
@@ -43,11 +44,12 @@ class WarmParent {
   WarmParent(const WarmParent&) = delete;
   WarmParent& operator=(const WarmParent&) = delete;
 
-  // Starts a process for ranks such as the plan's, in its leaf, as the resident (descendants.h).
+  // Starts a process for ranks such as the plan's, in a cgroup that `containment`, which outlives
+  // this object, makes for it, as the resident (descendants.h).
   // They must be of a Python that has run sitecustomize.py of ours: anything else would run its
   // program here. Does not wait for the process. A process for other ranks ends. False: there is
   // none, or such a process has said before that it cannot be copied.
-  bool Start(const LaunchPlan& plan, size_t words);
+  bool Start(const LaunchPlan& plan, size_t words, Containment* containment);
 
   // Makes the rank of the plan, if the process is ready for it, and waits 200 ms at most for that.
   // The process that was made is a child of the caller, as LaunchRank's is, and has the plan's
@@ -57,7 +59,7 @@ class WarmParent {
   // Why the last Launch made nothing, in words.
   const std::string& reason() const { return reason_; }
 
-  // Kills the process. Whoever reaps children reaps it.
+  // Kills the process, and all that it has started. Whoever reaps children reaps it.
   void End();
 
  private:
@@ -68,6 +70,8 @@ class WarmParent {
   std::optional<LaunchedRank> Fail(const std::string& reason);
 
   WarmKey key_;
+  Containment* containment_ = nullptr;
+  int64_t pid_ = -1;
   UniqueFd process_;  // a pidfd, since the process may have been reaped; not ok: there is none
   UniqueFd socket_;
   int64_t started_ns_ = 0;  // CLOCK_BOOTTIME

@@ -14,6 +14,7 @@
 #include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor/os/cgroup_name.h"
 #include "worker/supervisor/os/process_stat.h"
 #include "worker/supervisor_client/testing/attempt_rig.h"
 
@@ -82,23 +83,28 @@ class WarmParentTest : public ::testing::Test {
   // The process that imports, once it is ready. 0: there is none.
   int64_t AwaitParent() {
     for (int i = 0; i < 1000; ++i) {
-      const std::string procs =
-          ReadFile(absl::StrCat(CgroupOfSupervisor(), "/ranks-kept/cgroup.procs")).value_or("");
-      int64_t pid = 0;
-      // It sleeps once it has nothing to do but wait; the search for imports is over then.
-      if (absl::SimpleAtoi(procs, &pid) && ReadProcessStat(pid)->state == 'S') return pid;
+      // Only the last cgroup that was made is there.
+      for (int number = 1; number < 5; ++number) {
+        const std::string procs = ReadFile(KeptCgroup(number) + "/cgroup.procs").value_or("");
+        int64_t pid = 0;
+        if (!absl::SimpleAtoi(procs, &pid)) continue;
+        // It sleeps once it has nothing to do but wait; the search for imports is over then.
+        const auto stat = ReadProcessStat(pid);
+        if (stat && stat->state == 'S') return pid;
+      }
       usleep(10'000);
     }
     return 0;
+  }
+  std::string KeptCgroup(int number) const {
+    return absl::StrCat(Cgroup2Mount(), CgroupOf(rig_.supervisor_pid()), "/", kRanksCgroup,
+                        kKeptCgroup, number);
   }
   void AwaitEnd(int64_t pid) {
     rig_.RunUntil("its end", [&] {
       const auto stat = ReadProcessStat(pid);
       return !stat || stat->Ended();
     });
-  }
-  std::string CgroupOfSupervisor() const {
-    return Cgroup2Mount() + CgroupOf(rig_.supervisor_pid());
   }
 
   static constexpr char kPython[] = "/usr/bin/python3";
@@ -110,7 +116,7 @@ class WarmParentTest : public ::testing::Test {
 TEST_F(WarmParentTest, TheSecondAttemptOfACommandIsACopy) {
   Write("train.py", "import os, sys\nprint(sys.argv, os.environ['RANK'], os.getcwd())\n");
   RunToEnd("13.1", {kPython, "train.py", "--lr", "1"});
-  EXPECT_EQ(Start().reason, "the first attempt of its command on this node");
+  EXPECT_EQ(Start().reason, "nothing has imported its modules beforehand");
   ASSERT_NE(AwaitParent(), 0);
   RunToEnd("13.2", {kPython, "train.py", "--lr", "2"});
   EXPECT_TRUE(Start().warm) << Start().reason;
@@ -179,8 +185,8 @@ TEST_F(WarmParentTest, AShellThatRunsAPythonHasNone) {
   Write("train.sh", std::string(kPython) + " -c 'print(1)'\ntrue\n");
   RunToEnd("13.1", {"/bin/sh", "train.sh"});
   RunToEnd("13.2", {"/bin/sh", "train.sh"});
-  EXPECT_EQ(Start().reason, "the first attempt of its command on this node");
-  EXPECT_NE(access(absl::StrCat(CgroupOfSupervisor(), "/ranks-kept").c_str(), F_OK), 0);
+  EXPECT_EQ(Start().reason, "nothing has imported its modules beforehand");
+  EXPECT_NE(access(KeptCgroup(1).c_str(), F_OK), 0);
 }
 
 TEST_F(WarmParentTest, WhenThePcIsWantedNothingIsKept) {
@@ -199,6 +205,38 @@ TEST_F(WarmParentTest, WhenThePcIsWantedNothingIsKept) {
   EXPECT_EQ(rig_.All<RankExited>().size(), 0u);
   rig_.Send(StopRanks{.grace_ms = 1000, .reason = "reclaim"});
   rig_.RunUntilAllGone();
+}
+
+TEST_F(WarmParentTest, AScriptOfThatNameHasNone) {
+  Write("python3", "#!/bin/sh\necho $$ > $HPC_PYTHON_NOTE\necho ran >> " + folder_ + "/ran\n");
+  ASSERT_EQ(chmod((folder_ + "/python3").c_str(), 0755), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  RunToEnd("13.1", {folder_ + "/python3", "train.py"});
+  RunToEnd("13.2", {folder_ + "/python3", "train.py"});
+  EXPECT_NE(access(KeptCgroup(1).c_str(), F_OK), 0);
+  EXPECT_EQ(ReadFile(folder_ + "/ran").value_or(""), "ran\nran\n");
+}
+
+TEST_F(WarmParentTest, WhatAnImportLeavesRunningKeepsRanksFromBeingCopies) {
+  Write("train.py", "print('ran')\n");
+  RunToEnd("13.1", {kPython, "train.py"});
+  const int64_t parent = AwaitParent();
+  ASSERT_NE(parent, 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    const auto leaf = CgroupLeaf::Open(KeptCgroup(1));
+    if (!leaf || !leaf->Enter()) _exit(1);
+    execl("/bin/sleep", "sleep", "1000", nullptr);
+    _exit(1);
+  }
+  rig_.RunUntil("it to be there",
+                [&] { return CgroupLeaf::Open(KeptCgroup(1))->Processes().size() == 2; });
+  RunToEnd("13.2", {kPython, "train.py"});
+  EXPECT_EQ(Start().reason, "its imports start processes");
+  EXPECT_EQ(rig_.FileOf("rank-0.out"), "ran\n");
+  int status = 0;
+  EXPECT_EQ(waitpid(daemon, &status, 0), daemon);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
 TEST_F(WarmParentTest, NothingOutlivesTheSupervisor) {

@@ -1,8 +1,11 @@
 #include "worker/supervisor/warm_up.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include "common/unique_fd.h"
 #include "worker/supervisor/os/small_file.h"
+#include "worker/supervisor/protocol/python_words.h"
 
 namespace hpc::worker {
 namespace {
@@ -11,6 +14,15 @@ constexpr int64_t kAfter = 5'000'000'000;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr char kNote[] = "python";
 
+bool IsBinary(const std::string& program) {
+  const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char magic[4];
+  return file.ok() && read(file.get(), magic, sizeof magic) == sizeof magic &&
+         std::string(magic, sizeof magic) ==
+             "\x7f"
+             "ELF";
+}
+
 }  // namespace
 
 std::string WarmUp::NoteVariable(const std::string& attempt_dir) {
@@ -18,6 +30,8 @@ std::string WarmUp::NoteVariable(const std::string& attempt_dir) {
 }
 
 void WarmUp::Begin(const LaunchPlan& plan, int64_t pid, int64_t now_ns) {
+  words_ = WordsOfPython(plan.rank->argv);
+  if (words_ == 0) return;
   plan_ = plan;
   rank_ = *plan.rank;
   added_env_ = *plan.added_env;
@@ -31,18 +45,17 @@ void WarmUp::Advance(int64_t now_ns) {
   if (now_ns >= look_ns_) LookNow();
 }
 
-// The note is in the attempt's folder, which is the current one: the pid of the Python that wrote
-// it, and the index of its script among its words. In a command such as a shell's script that
-// Python is another process than the rank.
+// Two things must be so. The program is a binary: a script of that name would run in the parent up
+// to where it executes Python. And a Python with the rank's pid has noted in the attempt's folder,
+// which is the current one, that it runs our sitecustomize.py.
 void WarmUp::LookNow() {
   look_ns_ = kNever;
   if (pid_ < 0 || note_ != nullptr) return;
   note_ = std::make_shared<Note>();
   writer_->Run(
-      [note = note_, pid = pid_] {
+      [note = note_, pid = pid_, program = rank_.program] {
         const auto numbers = Numbers(ReadSmallFile(AT_FDCWD, kNote).value_or(""));
-        note->is_ours = numbers.size() == 2 && numbers[0] == pid;
-        if (note->is_ours) note->words = static_cast<size_t>(numbers[1]) + 1;
+        note->is_ours = numbers.size() == 1 && numbers[0] == pid && IsBinary(program);
       },
       [this] { Finish(); });
 }
@@ -50,8 +63,7 @@ void WarmUp::LookNow() {
 void WarmUp::Finish() {
   if (pid_ < 0 || note_ == nullptr || !note_->is_ours) return;
   pid_ = -1;
-  plan_.leaf = containment_->KeptLeaf();
-  if (plan_.leaf != nullptr) (void)parent_->Start(plan_, note_->words);
+  (void)parent_->Start(plan_, words_, containment_);
 }
 
 void WarmUp::Forget() {

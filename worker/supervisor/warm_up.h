@@ -26,7 +26,8 @@ class WarmUp {
   // The variable that tells a rank's Python where to note that it runs our sitecustomize.py.
   static std::string NoteVariable(const std::string& attempt_dir);
 
-  // The first rank of the node was started in the ordinary way, as process `pid`.
+  // The first rank of the node was started in the ordinary way, as process `pid`. Does nothing if
+  // it is no Python that would run our sitecustomize.py.
   void Begin(const LaunchPlan& plan, int64_t pid, int64_t now_ns);
   void Advance(int64_t now_ns);
   int64_t NextDeadline() const { return look_ns_; }
@@ -40,7 +41,6 @@ class WarmUp {
  private:
   struct Note {
     bool is_ours = false;
-    size_t words = 0;  // see WarmKeyOf
   };
 
   WarmParent* const parent_;
@@ -49,6 +49,7 @@ class WarmUp {
   LaunchPlan plan_;
   RankSpec rank_;
   std::vector<std::string> added_env_;
+  size_t words_ = 0;  // see WarmKeyOf
   int64_t pid_ = -1;  // -1: nothing is to be done
   int64_t look_ns_ = std::numeric_limits<int64_t>::max();
   std::shared_ptr<Note> note_;

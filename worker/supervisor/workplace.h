@@ -22,7 +22,7 @@ struct Workplace {
   Poller poller;
   WriterThread writer{&poller};
   Containment containment;
-  WarmParent warm;
+  WarmParent warm;  // behind the containment, which it uses
   UniqueFd signals, null;
   rlimit open_files{};           // as they were before we raised them
   bool reset_oom_score = false;  // for ranks

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/files/files.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
@@ -41,9 +42,13 @@ bool HoldsNothingBut(const std::string& cgroup, int64_t pid) {
   if (!leaf) return false;
   std::vector<int64_t> processes = leaf->Processes();
   // No rank can move there: the folders are the supervisor's.
-  const auto kept = CgroupLeaf::Open(absl::StrCat(cgroup, "/", kRanksCgroup, kKeptCgroup));
-  for (const int64_t resident : kept ? kept->Processes() : std::vector<int64_t>()) {
-    processes.erase(std::remove(processes.begin(), processes.end(), resident), processes.end());
+  const std::string kept = absl::StrCat(kRanksCgroup, kKeptCgroup);
+  for (const std::string& name : NamesIn(cgroup).value_or(std::vector<std::string>())) {
+    if (!absl::StartsWith(name, kept)) continue;
+    const auto folder = CgroupLeaf::Open(absl::StrCat(cgroup, "/", name));
+    for (const int64_t resident : folder ? folder->Processes() : std::vector<int64_t>()) {
+      processes.erase(std::remove(processes.begin(), processes.end(), resident), processes.end());
+    }
   }
   return processes == std::vector<int64_t>{pid};
 }

@@ -25,6 +25,7 @@
 #include "worker/supervisor/os/process_stat.h"
 #include "worker/supervisor/protocol/order.h"
 #include "worker/supervisor/protocol/passed_files.h"
+#include "worker/supervisor/protocol/python_words.h"
 #include "worker/supervisor_client/foreign_file.h"
 #include "worker/supervisor_client/held_cgroup.h"
 #include "worker/supervisor_client/record.h"
@@ -262,15 +263,14 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
   return fd;
 }
 
-// What a supervisor that kept a warm parent for it may start in a moment: the program with its
-// first words, and its folder. "": nothing is kept.
+// What a supervisor that has kept a warm parent for it may start in a moment: the program, with
+// what it runs, and its folder. "": nothing is kept.
 std::string CommandOf(const SupervisorSpec& spec) {
-  if (!spec.warm) return "";
-  constexpr size_t kWords = 3;  // as "python -u train.py"
   const std::vector<std::string>& argv = spec.ranks[0].argv;
-  return absl::StrCat(
-      spec.ranks[0].program, "\n", spec.workdir, "\n",
-      absl::StrJoin(argv.begin(), argv.begin() + std::min(kWords, argv.size()), "\n"));
+  const size_t words = spec.warm ? WordsOfPython(argv) : 0;
+  if (words == 0) return "";
+  return absl::StrCat(spec.ranks[0].program, "\n", spec.workdir, "\n",
+                      absl::StrJoin(argv.begin(), argv.begin() + words, "\n"));
 }
 
 // Chooses how a supervisor that has had no attempt yet holds descendants. Returns the scope that

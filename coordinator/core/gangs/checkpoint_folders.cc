@@ -66,8 +66,9 @@ std::string Outdated(const std::vector<CheckpointFolder>& folders, const CopiesB
   const auto newest = std::min_element(ahead->found.begin(), ahead->found.end(),
                                        [](const auto& a, const auto& b) { return a.age < b.age; });
   const std::vector<Copy>& copies = by_name.at(newest->name);
+  const std::string& node = behind->node;
   const auto old = std::find_if(copies.begin(), copies.end(),
-                                [&](const Copy& copy) { return copy.node == behind->node; });
+                                [&node](const Copy& copy) { return copy.node == node; });
   if (old == copies.end()) return "";
   return absl::StrCat(OneLine(newest->name), " on ", behind->node, " is ",
                       HumanDuration(old->age - newest->age), " older than on ", ahead->node,

@@ -10,7 +10,7 @@
 namespace hpc::worker {
 
 // In the cgroup that is held for a supervisor, the folder of its ranks, and what is added to that
-// name for the folder of its resident.
+// name, before a number, for the folder of its resident.
 inline constexpr char kRanksCgroup[] = "ranks";
 inline constexpr char kKeptCgroup[] = "-kept";
 
