@@ -12,10 +12,7 @@ PYTHON = os.environ.get("HPC_TEST_FRAMEWORKS_PYTHON", "")
 SCRIPTS = ROOT / "tests/cluster/scripts"
 
 
-@unittest.skipUnless(PYTHON, "HPC_TEST_FRAMEWORKS_PYTHON names no Python with the frameworks")
-class FrameworksTest(ClusterTest):
-    options = {"nodes": 2, "network": True}
-
+class Trains:
     def train(self, script, *args, options=()):
         # Console scripts such as ninja are found beside the interpreter.
         path = f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}"
@@ -25,6 +22,11 @@ class FrameworksTest(ClusterTest):
         run = self.cluster.json("runs")[0]
         self.assertEqual(run["state"], "succeeded", done.stderr)
         return done.stdout
+
+
+@unittest.skipUnless(PYTHON, "HPC_TEST_FRAMEWORKS_PYTHON names no Python with the frameworks")
+class FrameworksTest(Trains, ClusterTest):
+    options = {"nodes": 2, "network": True}
 
     def test_lightning(self):
         self.train("lightning_train.py", "--nodes", 2, "--devices", 1)
@@ -41,7 +43,13 @@ class FrameworksTest(ClusterTest):
         # Without the variable that hpcctl adds each rank would train alone here, and say nothing.
         self.assertIn("accelerate rank 1 of 2", self.train("accelerate_train.py"))
 
-    @unittest.skipUnless(account.needed(), "only root's worker uses a supervisor again")
+
+@unittest.skipUnless(PYTHON, "HPC_TEST_FRAMEWORKS_PYTHON names no Python with the frameworks")
+@unittest.skipUnless(account.needed(), "only root's worker uses a supervisor again")
+class WarmFrameworksTest(Trains, ClusterTest):
+    # On loopback: in the namespace of a PC there is no cgroup, and no supervisor serves twice.
+    options = {"nodes": 2}
+
     def test_each_starts_warm_and_trains_the_same(self):
         def losses(output):
             return sorted(re.findall("rank . of 2.*: loss [0-9.]+", output))

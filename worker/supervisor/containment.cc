@@ -60,9 +60,9 @@ bool Containment::Populated() const { return leaf_ && leaf_->Populated(); }
 
 // Each has a name of its own, since a cgroup that was killed is of no use any more (IsTidy).
 const CgroupLeaf* Containment::MakeKept() {
-  const OnOwnBehalf supervisor;
   EndKept();
   if (!leaf_) return nullptr;
+  const OnOwnBehalf supervisor;
   kept_ = CgroupLeaf::Make(leaf_->path() + kKeptCgroup + std::to_string(++kept_so_far_));
   return kept_ ? &*kept_ : nullptr;
 }

@@ -104,7 +104,8 @@ WarmKey WarmKeyOf(const LaunchPlan& plan, size_t words) {
 
 bool WarmParent::Start(const LaunchPlan& plan, size_t words, Containment* containment) {
   WarmKey key = WarmKeyOf(plan, words);
-  if (refused_ && key == key_) return false;
+  if (key == key_ && refused_) return false;
+  if (key == key_ && process_.ok()) return true;  // it imports
   End();
   refused_ = false;
   key_ = std::move(key);

@@ -45,10 +45,10 @@ class WarmParent {
   WarmParent& operator=(const WarmParent&) = delete;
 
   // Starts a process for ranks such as the plan's, in a cgroup that `containment`, which outlives
-  // this object, makes for it, as the resident (descendants.h).
-  // They must be of a Python that has run sitecustomize.py of ours: anything else would run its
-  // program here. Does not wait for the process. A process for other ranks ends. False: there is
-  // none, or such a process has said before that it cannot be copied.
+  // this object, makes for it, as the resident (descendants.h). They must be of a Python that has
+  // run sitecustomize.py of ours: anything else would run its program here. Does not wait for the
+  // process. One for such ranks goes on importing, one for other ranks ends. False: there is none,
+  // or such a process has said before that it cannot be copied.
   bool Start(const LaunchPlan& plan, size_t words, Containment* containment);
 
   // Makes the rank of the plan, if the process is ready for it, and waits 200 ms at most for that.
