@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <limits>
 #include <utility>
 
 #include "common/files/files.h"
@@ -169,6 +170,8 @@ void AttemptRig::RunUntilAllGone() {
 
 void AttemptRig::RunUntilOutput(const std::string& file, const std::string& content) {
   RunUntil(content.c_str(), [&] { return FileOf(file).find(content) != std::string::npos; });
+  // What the supervisor has told before that is heard, too.
+  loop.RunOnce(absl::ZeroDuration());
 }
 
 RankExited AttemptRig::ExitOf(int32_t rank) const {
@@ -196,7 +199,11 @@ void AttemptRig::RemoveFiles() { ASSERT_OK(RemoveTree(root_ + "/12.2")); }
 
 int64_t AttemptRig::supervisor_pid() const {
   const auto ready = All<SupervisorReady>();
-  return ready.empty() ? 0 : ready.back().pid;
+  if (!ready.empty()) return ready.back().pid;
+  // A signal to process 0 would go to all that runs these tests.
+  ADD_FAILURE() << "the supervisor has not said that it is ready";
+  constexpr int64_t kNobody = std::numeric_limits<pid_t>::max();
+  return kNobody;
 }
 
 TestCgroup::TestCgroup() {
