@@ -42,7 +42,8 @@ int64_t Microseconds(const timeval& time) {
 
 void Supervisor::StartRanksNow() {
   phase_ = Phase::kRunning;
-  if (spec_.warm) spec_.ranks[0].env.push_back(WarmUp::NoteVariable(spec_.dir));
+  if (spec_.warm && !spec_.ranks.empty())
+    spec_.ranks[0].env.push_back(WarmUp::NoteVariable(spec_.dir));
   for (size_t i = 0; i < ranks_.size(); ++i) StartOne(i);
   outputs_.Watch();
 }

@@ -23,6 +23,7 @@ namespace hpc::worker {
 namespace {
 
 constexpr char kFirst[] = "nothing has imported its modules beforehand";
+constexpr char kEnded[] = "what imported its modules has ended";
 constexpr int kPatienceMs = 200;
 constexpr size_t kMostWords = 1024;
 // How long imports may take.
@@ -156,6 +157,11 @@ std::optional<std::string> WarmParent::Hear(int patience_ms) {
   return std::string(words, n < 0 ? 0 : n);
 }
 
+bool WarmParent::HasEnded() const {
+  pollfd ended{.fd = process_.get(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, 0) > 0;
+}
+
 bool WarmParent::HearReady() {
   if (ready_) return true;
   const auto said = Hear(kPatienceMs);
@@ -167,13 +173,13 @@ bool WarmParent::HearReady() {
   }
   ready_ = said->rfind("ready ", 0) == 0;
   if (ready_ && !containment_->KeepsOnly(pid_)) {
-    refused_ = true;
-    (void)Fail("its imports start processes");
+    refused_ = !HasEnded();
+    (void)Fail(refused_ ? "its imports start processes" : kEnded);
     return false;
   }
   if (ready_) return true;
   refused_ = said->rfind("cold ", 0) == 0;
-  (void)Fail(refused_ ? said->substr(5) : "what imported its modules has ended");
+  (void)Fail(refused_ ? said->substr(5) : kEnded);
   return false;
 }
 
@@ -205,14 +211,13 @@ std::optional<LaunchedRank> WarmParent::Launch(const LaunchPlan& plan) {
     reason_ = "its variables and arguments are too long";
     return std::nullopt;
   }
-  if (error != 0) return Fail("what imported its modules has ended");
+  if (error != 0) return Fail(kEnded);
   const auto said = Hear(kPatienceMs);
   if (!said) return Fail("what imported its modules did not answer");
   if (said->rfind("cold ", 0) == 0) return Fail(said->substr(5));
   const pid_t pid = said->rfind("rank ", 0) == 0 ? atoi(said->c_str() + 5) : 0;
   const auto rank = ReadProcessStat(pid);
-  if (!rank || pid == pid_ || rank->parent != getpid())
-    return Fail("what imported its modules has ended");
+  if (!rank || pid == pid_ || rank->parent != getpid()) return Fail(kEnded);
   LaunchedRank launched{.pid = pid};
   if (plan.leaf != nullptr) {
     const OnOwnBehalf supervisor;

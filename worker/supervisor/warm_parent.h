@@ -64,6 +64,7 @@ class WarmParent {
 
  private:
   bool MayCopy(const LaunchPlan& plan);
+  bool HasEnded() const;
   // Hears whether the process is ready by now.
   bool HearReady();
   std::optional<std::string> Hear(int patience_ms);

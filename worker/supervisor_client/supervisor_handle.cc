@@ -266,8 +266,9 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
 // What a supervisor that has kept a warm parent for it may start in a moment: the program, with
 // what it runs, and its folder. "": nothing is kept.
 std::string CommandOf(const SupervisorSpec& spec) {
+  if (!spec.warm || spec.ranks.empty()) return "";
   const std::vector<std::string>& argv = spec.ranks[0].argv;
-  const size_t words = spec.warm ? WordsOfPython(argv) : 0;
+  const size_t words = WordsOfPython(argv);
   if (words == 0) return "";
   return absl::StrCat(spec.ranks[0].program, "\n", spec.workdir, "\n",
                       absl::StrJoin(argv.begin(), argv.begin() + words, "\n"));

@@ -52,8 +52,8 @@ AttemptRig::AttemptRig() : loop(TheClock()), root_(MakeRoot()) {
 
 AttemptRig::~AttemptRig() {
   client.reset();
-  if (!Saw<AllGone>() && supervisor_pid() > 0) {
-    kill(static_cast<pid_t>(supervisor_pid()), SIGKILL);
+  if (!Saw<AllGone>() && PidThatWasTold() > 0) {
+    kill(static_cast<pid_t>(PidThatWasTold()), SIGKILL);
     (void)KillLeftovers(spec.name, spec.dir, {});
   }
   (void)RemoveTree(root_);
@@ -197,9 +197,13 @@ std::string AttemptRig::FileOf(const std::string& name) const {
 
 void AttemptRig::RemoveFiles() { ASSERT_OK(RemoveTree(root_ + "/12.2")); }
 
-int64_t AttemptRig::supervisor_pid() const {
+int64_t AttemptRig::PidThatWasTold() const {
   const auto ready = All<SupervisorReady>();
-  if (!ready.empty()) return ready.back().pid;
+  return ready.empty() ? 0 : ready.back().pid;
+}
+
+int64_t AttemptRig::supervisor_pid() const {
+  if (const int64_t pid = PidThatWasTold(); pid != 0) return pid;
   // A signal to process 0 would go to all that runs these tests.
   ADD_FAILURE() << "the supervisor has not said that it is ready";
   constexpr int64_t kNobody = std::numeric_limits<pid_t>::max();

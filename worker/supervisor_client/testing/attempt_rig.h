@@ -74,6 +74,7 @@ class AttemptRig {
   // The last report about an output.
   OutputGrown LastOutput(int32_t rank, bool is_stderr = false) const;
   std::string FileOf(const std::string& name) const;  // its content
+  // Fails the test if the supervisor has not said that it is ready.
   int64_t supervisor_pid() const;
 
   EventLoop loop;
@@ -87,6 +88,8 @@ class AttemptRig {
   SupervisorSpawner& Spawner();
 
  private:
+  int64_t PidThatWasTold() const;  // 0: none was
+
   std::string root_;
   std::string spawned_by_;
   std::unique_ptr<SupervisorSpawner> spawner_;
