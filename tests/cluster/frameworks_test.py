@@ -45,7 +45,7 @@ class FrameworksTest(Trains, ClusterTest):
 
 
 @unittest.skipUnless(PYTHON, "HPC_TEST_FRAMEWORKS_PYTHON names no Python with the frameworks")
-@unittest.skipUnless(account.needed(), "only root's worker uses a supervisor again")
+@unittest.skipUnless(account.serves_twice(), "no supervisor serves a second attempt here")
 class WarmFrameworksTest(Trains, ClusterTest):
     # On loopback: in the namespace of a PC there is no cgroup, and no supervisor serves twice.
     options = {"nodes": 2}

@@ -1,6 +1,5 @@
 """The second start of a command: its ranks are copies of a process that has imported their modules."""
 
-import os
 import pathlib
 import unittest
 
@@ -9,8 +8,7 @@ from harness.cluster import ClusterTest
 from harness.process import eventually
 
 
-@unittest.skipUnless(account.needed(), "only root's worker uses a supervisor again")
-@unittest.skipIf(os.environ.get("HPC_TEST_NO_REUSE") == "1", "nothing is kept between attempts")
+@unittest.skipUnless(account.serves_twice(), "no supervisor serves a second attempt here")
 class WarmTest(ClusterTest):
     options = {"nodes": 2}
 
