@@ -1,6 +1,10 @@
 #include "worker/attempts/attempt_launch.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -8,6 +12,7 @@
 #include <vector>
 
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/peers/peer_socket.h"
 #include "worker/attempts/peers/recall_port.h"
@@ -38,13 +43,21 @@ int NumberOf(protocol::StopSignal signal) {
   return 0;
 }
 
+bool IsBinary(const std::string& program) {
+  const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char magic[SELFMAG];
+  return file.ok() && read(file.get(), magic, SELFMAG) == SELFMAG &&
+         memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 // Only a Python can have a warm parent, and only a supervisor that has another attempt later can
 // keep it. Where each attempt has a home of its own, no two have the same variables.
 bool MayBeWarm(const LaunchOrder& order, const PreparePlan& plan, const SupervisorSpec& spec) {
   const std::vector<std::string>& env = spec.ranks[0].env;
   const bool own_home = std::count(env.begin(), env.end(), "HOME=" + HomeDir(spec.dir)) > 0;
   return order.keeps_warm && order.prepare.warm != protocol::WarmStart::kOff && plan.account &&
-         WordsOfPython(spec.ranks[0].argv) > 0 && !plan.python.facts.empty() && !own_home;
+         WordsOfPython(spec.ranks[0].argv) > 0 && !plan.python.facts.empty() && !own_home &&
+         IsBinary(plan.program);
 }
 
 SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {

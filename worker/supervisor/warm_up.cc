@@ -1,9 +1,7 @@
 #include "worker/supervisor/warm_up.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include "common/unique_fd.h"
 #include "worker/supervisor/os/small_file.h"
 #include "worker/supervisor/protocol/python_words.h"
 
@@ -13,15 +11,6 @@ namespace {
 constexpr int64_t kAfter = 5'000'000'000;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr char kNote[] = "python";
-
-bool IsBinary(const std::string& program) {
-  const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  char magic[4];
-  return file.ok() && read(file.get(), magic, sizeof magic) == sizeof magic &&
-         std::string(magic, sizeof magic) ==
-             "\x7f"
-             "ELF";
-}
 
 }  // namespace
 
@@ -45,23 +34,22 @@ void WarmUp::Advance(int64_t now_ns) {
   if (now_ns >= look_ns_) LookNow();
 }
 
-// Two things must be so. The program is a binary: a script of that name would run in the parent up
-// to where it executes Python. And a Python with the rank's pid has noted in the attempt's folder,
-// which is the current one, that it runs our sitecustomize.py.
+// A Python with the rank's pid has noted in the attempt's folder, which is the current one, that it
+// runs our sitecustomize.py.
 void WarmUp::LookNow() {
   look_ns_ = kNever;
-  if (pid_ < 0 || note_ != nullptr) return;
-  note_ = std::make_shared<Note>();
+  if (pid_ < 0 || noted_ != nullptr) return;
+  noted_ = std::make_shared<bool>(false);
   writer_->Run(
-      [note = note_, pid = pid_, program = rank_.program] {
+      [noted = noted_, pid = pid_] {
         const auto numbers = Numbers(ReadSmallFile(AT_FDCWD, kNote).value_or(""));
-        note->is_ours = numbers.size() == 1 && numbers[0] == pid && IsBinary(program);
+        *noted = numbers.size() == 1 && numbers[0] == pid;
       },
       [this] { Finish(); });
 }
 
 void WarmUp::Finish() {
-  if (pid_ < 0 || note_ == nullptr || !note_->is_ours) return;
+  if (pid_ < 0 || noted_ == nullptr || !*noted_) return;
   pid_ = -1;
   (void)parent_->Start(plan_, words_, containment_);
 }

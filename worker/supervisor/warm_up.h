@@ -39,10 +39,6 @@ class WarmUp {
   void Forget();
 
  private:
-  struct Note {
-    bool is_ours = false;
-  };
-
   WarmParent* const parent_;
   Containment* const containment_;
   WriterThread* const writer_;
@@ -52,7 +48,7 @@ class WarmUp {
   size_t words_ = 0;  // see WarmKeyOf
   int64_t pid_ = -1;  // -1: nothing is to be done
   int64_t look_ns_ = std::numeric_limits<int64_t>::max();
-  std::shared_ptr<Note> note_;
+  std::shared_ptr<bool> noted_;  // null: nobody has looked
 };
 
 }  // namespace hpc::worker

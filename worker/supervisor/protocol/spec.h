@@ -41,8 +41,9 @@ struct SupervisorSpec {
   int64_t default_grace_ms = 30'000;
   int32_t stop_signal = 0;  // by which a stop is told; 0: SIGTERM, or SIGINT after Ctrl-C
   int32_t umask = 077;      // of the ranks; the supervisor's own files are read by nobody else
-  // After an attempt of a Python program, keep a process that has imported its modules and makes
-  // the ranks of a later attempt (warm_parent.h).
+  // Keep a process that has imported the modules of the ranks' program, and makes the ranks of a
+  // later attempt (warm_parent.h). The program must be a Python, and no script of that name: a
+  // script would run in that process up to where it executes Python.
   bool warm = false;
   // How long processes that are left may live on after all ranks have ended by themselves. After a
   // failure it is a second at most.
