@@ -115,9 +115,7 @@ done
 # A member of this group is an admin at the coordinator's socket, as root is.
 getent group hpc >/dev/null || groupadd --system hpc
 if has worker; then
-  for module in hpc hpc_imports hpc_warm sitecustomize; do
-    install -D -m 644 "$bin/../share/hpcctl/python/$module.py" "/usr/local/share/hpcctl/python/$module.py"
-  done
+  install -D -m 644 -t /usr/local/share/hpcctl/python "$bin"/../share/hpcctl/python/*.py
   # Ranks never run as root. Without an entry in [accounts] they run as this account.
   id -u hpc >/dev/null 2>&1 || useradd --system --create-home --gid hpc --shell /usr/sbin/nologin hpc
 fi

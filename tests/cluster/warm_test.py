@@ -56,6 +56,15 @@ class WarmTest(ClusterTest):
         failed = self.run_once("--", "python3", script, 7, check=False)
         self.assertEqual(failed.returncode, 7)
 
+    def test_a_script_of_that_name_is_no_python(self):
+        script = self.cluster.script("python3", "#!/bin/sh\necho ran >> ran\nexec /usr/bin/python3 \"$@\"\n")
+        for _ in range(2):
+            self.run_once("--workdir", self.cluster.dir, "--", script, "-c", "print('up')")
+        run = self.cluster.json("runs", "--limit", 1)[0]["id"]
+        eventually(lambda: self.cluster.starts(run), "its environment is told")
+        self.assertEqual(set(self.cluster.starts(run).values()), {None})
+        self.assertEqual((self.cluster.dir / "ran").read_text(), "ran\nran\n")
+
     def test_a_run_may_do_without(self):
         script = self.cluster.script("without.py", "import json\n")
         self.run_warm("--", "python3", script)
@@ -66,8 +75,7 @@ class WarmTest(ClusterTest):
 
     def test_a_restart_is_warm(self):
         script = self.cluster.script("restarts.py", (
-            "import os, sys, time\n"
-            "time.sleep(6 if os.environ['HPC_RESTART_COUNT'] == '0' else 0)\n"
+            "import os, sys\n"
             "sys.exit(os.environ['HPC_RESTART_COUNT'] == '0')\n"))
         self.run_once("--max-restarts", 1, "--", "python3", script)
         run = self.cluster.json("runs", "--limit", 1)[0]["id"]

@@ -15,13 +15,7 @@ import warnings
 
 import _socket
 
-# What differs between ranks and attempts. A parent has none of them.
-_OF_A_RANK = frozenset(
-    "RANK LOCAL_RANK GROUP_RANK ROLE_RANK ROLE_NAME NODE_RANK WORLD_SIZE LOCAL_WORLD_SIZE "
-    "GROUP_WORLD_SIZE ROLE_WORLD_SIZE NNODES MASTER_ADDR MASTER_PORT "
-    "TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT TORCHELASTIC_MAX_RESTARTS "
-    "TORCHELASTIC_ERROR_FILE TORCHELASTIC_USE_AGENT_STORE".split())
-_FAMILIES_OF_A_RANK = ("HPC_", "SLURM_", "PET_")
+from hpc_warm_reads import Reads, learn_rank
 
 _MOST_BYTES = 256 << 10
 # stdin, stdout, stderr, and a socket: it says "g" for go, and is closed once the rank has begun
@@ -41,7 +35,7 @@ def serve(number):
     socket = _socket.socket(fileno=number)
     os.set_inheritable(number, False)
     try:
-        parent = _Parent()
+        parent = _Parent(socket.recv(_MOST_BYTES).decode().split())
     except Cold as reason:
         _say(socket, "cold", reason)
         os._exit(0)
@@ -68,10 +62,6 @@ def _say(socket, what, words):
     socket.send(("%s %s" % (what, words)).encode("utf-8", "replace")[:1000])
 
 
-def of_a_rank(name):
-    return name in _OF_A_RANK or name.startswith(_FAMILIES_OF_A_RANK)
-
-
 class _Wish:
     """A rank that is asked for: its arguments, its variables, its files."""
 
@@ -96,16 +86,20 @@ class _Wish:
 
 
 class _Parent:
-    """A Python that has imported, and has one thread."""
+    """A Python that has imported, and has one thread.
 
-    def __init__(self):
+    `of_a_rank`: the variables that differ between ranks and attempts, "RANK", or "HPC_*" for all that
+    begin so. A parent has none of them.
+    """
+
+    def __init__(self, of_a_rank):
         self._supervisor = os.getppid()
         self._python_s = _variables_of_python()
         # Where memory is short, this process goes first, since nothing is lost with it.
         self._oom_score = _oom_score("1000")
         # Otherwise asking whether there is a GPU begins to use it.
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
-        self._reads = _Reads()
+        self._reads = Reads(of_a_rank)
         self._output = [_Capture(1), _Capture(2)]
         open_before = _open_files()
         show = warnings.showwarning
@@ -207,88 +201,10 @@ class _Parent:
         sys.orig_argv[first:] = wish.arguments
         sys.argv[1:] = wish.arguments
         _reseed()
-        _learn_rank()
+        learn_rank()
         for each in self._output:
             each.repeat()
         wish.close()
-
-
-class _Reads:
-    """Notes what imports read that differs between ranks, and whether they seed random numbers."""
-
-    def __init__(self):
-        self.strange = None  # the module that read something, and what
-        self._class = type(os.environ)
-        self._get = self._class.__getitem__
-        self._argv = sys.argv
-        self._random = {}
-        reads = self
-
-        def get(environ, key):
-            if isinstance(key, str) and of_a_rank(key):
-                reads._note(key)
-            return reads._get(environ, key)
-
-        class Arguments(list):
-            def __getitem__(self, index):
-                reads._note("sys.argv")
-                return list.__getitem__(self, index)
-
-            def __iter__(self):
-                reads._note("sys.argv")
-                return list.__iter__(self)
-
-        self._class.__getitem__ = get
-        sys.argv = Arguments(sys.argv)
-
-    def end(self):
-        self._class.__getitem__ = self._get
-        sys.argv = self._argv
-        for module, seed in self._random.items():
-            module.seed = seed
-
-    def seeded(self):
-        """Whether a generator was seeded since it was first seen here."""
-        for name in ("random", "numpy.random"):
-            module = sys.modules.get(name)
-            if module is not None and module not in self._random and hasattr(module, "seed"):
-                self._random[module] = module.seed
-                module.seed = self._seed_noted(module.seed)
-        return self._seeded
-
-    _seeded = False
-
-    def _seed_noted(self, seed):
-        def noted(*args, **kwargs):
-            self._seeded = True
-            return seed(*args, **kwargs)
-        return noted
-
-    def _note(self, what):
-        frame = sys._getframe(2)
-        while frame and frame.f_globals.get("__name__") in (
-                "os", "_collections_abc", "collections.abc", "copy"):
-            frame = frame.f_back
-        module = frame.f_globals.get("__name__", "?") if frame else "?"
-        standard = module.partition(".")[0] in sys.stdlib_module_names
-        if module not in _WITH_RANK and not standard:
-            self.strange = (module, what)
-
-
-# Modules that take their rank_zero_only.rank from the first of these variables that is set, when
-# they are imported.
-_WITH_RANK = {
-    "lightning.fabric.utilities.rank_zero": ("RANK", "LOCAL_RANK", "SLURM_PROCID"),
-    "lightning_fabric.utilities.rank_zero": ("RANK", "LOCAL_RANK", "SLURM_PROCID"),
-    "torchmetrics.utilities.prints": ("LOCAL_RANK",),
-}
-
-
-def _learn_rank():
-    for module, names in _WITH_RANK.items():
-        if module in sys.modules:
-            numbers = [os.environ[name] for name in names if name in os.environ]
-            sys.modules[module].rank_zero_only.rank = int(numbers[0]) if numbers else 0
 
 
 class _Capture:

@@ -67,6 +67,7 @@ class Parent:
         theirs.close()
         os.close(write)
         os.close(read)
+        self.socket.send(b"RANK LOCAL_RANK WORLD_SIZE MASTER_PORT HPC_* ")
         self.said = self.hear()
 
     def hear(self):

@@ -31,27 +31,14 @@ constexpr int64_t kMostNs = 120'000'000'000;
 // What imports takes less. Whatever else runs there is none of ours.
 constexpr rlim_t kMostCpuSeconds = 120;
 
-// These differ between the ranks of a gang, or between its attempts. A warm parent has none of
-// them; hpc_warm.py has the same names.
-constexpr std::string_view kOfARank[] = {"RANK",
-                                         "LOCAL_RANK",
-                                         "GROUP_RANK",
-                                         "ROLE_RANK",
-                                         "ROLE_NAME",
-                                         "NODE_RANK",
-                                         "WORLD_SIZE",
-                                         "LOCAL_WORLD_SIZE",
-                                         "GROUP_WORLD_SIZE",
-                                         "ROLE_WORLD_SIZE",
-                                         "NNODES",
-                                         "MASTER_ADDR",
-                                         "MASTER_PORT",
-                                         "TORCHELASTIC_RUN_ID",
-                                         "TORCHELASTIC_RESTART_COUNT",
-                                         "TORCHELASTIC_MAX_RESTARTS",
-                                         "TORCHELASTIC_ERROR_FILE",
-                                         "TORCHELASTIC_USE_AGENT_STORE"};
-constexpr std::string_view kFamiliesOfARank[] = {"HPC_", "SLURM_", "PET_"};
+// Variables that differ between the ranks of a gang, or between its attempts; "*" stands for any
+// end. A warm parent has none of them, and is told the names.
+constexpr std::string_view kOfARank[] = {
+    "RANK",        "LOCAL_RANK",       "GROUP_RANK",      "ROLE_RANK",
+    "ROLE_NAME",   "NODE_RANK",        "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
+    "NNODES",      "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE", "MASTER_ADDR",
+    "MASTER_PORT", "TORCHELASTIC_*",   "HPC_*",           "SLURM_*",
+    "PET_*"};
 
 std::string_view NameOf(std::string_view variable) {
   return variable.substr(0, variable.find('='));
@@ -59,10 +46,16 @@ std::string_view NameOf(std::string_view variable) {
 
 bool IsOfARank(const std::string& variable) {
   const std::string_view name = NameOf(variable);
-  return std::find(std::begin(kOfARank), std::end(kOfARank), name) != std::end(kOfARank) ||
-         std::any_of(
-             std::begin(kFamiliesOfARank), std::end(kFamiliesOfARank),
-             [&](std::string_view family) { return name.substr(0, family.size()) == family; });
+  return std::any_of(std::begin(kOfARank), std::end(kOfARank), [&](std::string_view one) {
+    const size_t begin = one.size() - 1;
+    return one.back() == '*' ? name.substr(0, begin) == one.substr(0, begin) : name == one;
+  });
+}
+
+std::string NamesOfARank() {
+  std::string names;
+  for (const std::string_view name : kOfARank) names.append(name).append(" ");
+  return names;
 }
 
 // The name of a variable that only one of the two has, or both with different values.
@@ -136,7 +129,8 @@ bool WarmParent::Start(const LaunchPlan& plan, size_t words, Containment* contai
   SetResident(pid_);
   started_ns_ = BootTimeNs();
   process_.Reset(static_cast<int>(syscall(SYS_pidfd_open, launched.pid, 0)));
-  return process_.ok();
+  const std::string names = NamesOfARank();
+  return process_.ok() && send(socket_.get(), names.data(), names.size(), MSG_NOSIGNAL) > 0;
 }
 
 std::optional<LaunchedRank> WarmParent::Fail(const std::string& reason) {
