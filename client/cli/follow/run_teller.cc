@@ -1,15 +1,14 @@
 #include "client/cli/follow/run_teller.h"
 
-#include <chrono>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/forms/listing.h"
 #include "client/cli/show/failure_hint.h"
 #include "client/cli/show/words.h"
 #include "client/run_state.h"
+#include "common/clock.h"
 #include "common/text.h"
 
 namespace hpc::client {
@@ -23,15 +22,10 @@ bool HasRun(Client* client, const v1::Run& run) {
   return detail.ok() && AnyRankRan(*detail);
 }
 
-// Only differences of it mean anything. Nobody sets this clock.
-absl::Time SteadyNow() {
-  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
-
 }  // namespace
 
 void RunTeller::Tell(const v1::RunUpdate& update) {
-  const std::string move = moves_.Tell(SteadyNow(), update);
+  const std::string move = moves_.Tell(RealClock().Get().mono, update);
   if (!move.empty()) session_->Notice(move);
   ShowProgress(update);
 }

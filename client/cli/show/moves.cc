@@ -16,7 +16,7 @@ constexpr absl::Duration kLongStop = absl::Seconds(2);
 
 }  // namespace
 
-std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
+std::string Moves::Tell(MonoTime now, const v1::RunUpdate& update) {
   if (!over_before_) {
     over_before_ = IsOver(update.run().state());
     followed_since_ = now;
@@ -62,9 +62,9 @@ std::string Moves::TellOfEvent(const v1::RunUpdate& update) {
   return "";
 }
 
-std::string Moves::TellOfStop(absl::Time now, const v1::RunUpdate& update) {
+std::string Moves::TellOfStop(MonoTime now, const v1::RunUpdate& update) {
   if (update.run().state() != v1::RUN_STATE_STOPPING) {
-    stopping_since_ = absl::InfiniteFuture();
+    stopping_since_ = MonoTime::Infinite();
     stop_told_ = false;
     return "";
   }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/time/time.h"
+#include "common/clock.h"
 #include "hpc/v1/runs.pb.h"
 
 namespace hpc::client {
@@ -19,19 +19,18 @@ class Moves {
   // Returns one line when an attempt has ended and its run goes on: why it ended, and where the run
   // goes on or what it waits for. Where it goes on is often known a moment later, and then the line
   // comes later. Returns "" if there is nothing to say, for what happened before the run was
-  // followed, and for a run that was over by then; but for what it waits for now. `now` is of a
-  // clock that nobody sets.
-  std::string Tell(absl::Time now, const v1::RunUpdate& update);
+  // followed, and for a run that was over by then; but for what it waits for now.
+  std::string Tell(MonoTime now, const v1::RunUpdate& update);
 
  private:
   std::string TellOfEvent(const v1::RunUpdate& update);
-  std::string TellOfStop(absl::Time now, const v1::RunUpdate& update);
+  std::string TellOfStop(MonoTime now, const v1::RunUpdate& update);
 
   const bool waits_;
   std::optional<bool> over_before_;  // unset until the first update
-  absl::Time followed_since_;        // the time of the first update
+  MonoTime followed_since_;          // the time of the first update
   std::string wait_;                 // what it was last told to wait for
-  absl::Time stopping_since_ = absl::InfiniteFuture();
+  MonoTime stopping_since_ = MonoTime::Infinite();
   bool stop_told_ = false;
   std::string ended_;  // the end of an attempt that was not told yet
 };

@@ -7,7 +7,7 @@
 namespace hpc::client {
 namespace {
 
-const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+const MonoTime kNow = {absl::Hours(24)};
 
 v1::RunUpdate Update(v1::RunState state, const std::string& kind, int attempt,
                      const std::string& text, int queue_position = 0) {
