@@ -87,6 +87,7 @@ TEST(LauncherCheckTest, FindsTheLauncherInAScript) {
   EXPECT_EQ(LauncherInScript("#!/bin/sh\nif ! \"$VENV/bin/torchrun\" x.py; then exit 1; fi\n"),
             "torchrun");
   EXPECT_EQ(LauncherInScript("#!/bin/sh\nsrun python x.py\n"), "srun");
+  EXPECT_EQ(LauncherInScript("#!/bin/bash\nexport SIZE=$((1<<20))\ntorchrun x.py\n"), "torchrun");
   for (const char* other :
        {"# torchrun x.py", "echo \"use torchrun or srun\"", "echo torchrun; python x.py",
         "if command -v srun >/dev/null; then srun python x.py; fi",

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -104,15 +106,14 @@ absl::Status SetWorkdir(absl::string_view option, absl::string_view value, RunOp
 }
 
 absl::Status SetUmask(absl::string_view option, absl::string_view value, RunOptions* run) {
-  int32_t mask = 0;
   const bool octal =
       !value.empty() && value.size() <= 4 && value.find_first_not_of("01234567") == value.npos;
-  for (const char digit : value) mask = mask * 8 + (digit - '0');
-  if (!octal || mask > 0777) {
+  const int64_t mask = octal ? std::strtol(std::string(value).c_str(), nullptr, 8) : -1;
+  if (mask < 0 || mask > 0777) {
     return UsageError(absl::StrCat(option, " '", ToValidUtf8(value),
                                    "' is not a umask: give its octal digits, as 022 or 077."));
   }
-  run->spec.set_umask(mask);
+  run->spec.set_umask(static_cast<int32_t>(mask));
   return absl::OkStatus();
 }
 

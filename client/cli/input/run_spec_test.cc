@@ -132,7 +132,7 @@ TEST(RunSpecTest, RanksGetTheUmaskOfTheCallerUnlessAnotherIsTyped) {
   EXPECT_EQ(BuildSpec(run, caller)->umask(), 027);
   EXPECT_EQ(SpecOf({"--umask", "0002", "--", "x"})->umask(), 002);
   EXPECT_EQ(SpecOf({"--umask", "0", "--", "x"})->umask(), 0);
-  for (const char* bad : {"", "8", "1777", "u=rw", "-1", "00022"}) {
+  for (const char* bad : {"", "8", "1777", "u=rw", "-1", "00022", "77777777777777777777"}) {
     EXPECT_THAT(ErrorOf({"--umask", bad}), HasSubstr("is not a umask: give its octal digits"));
   }
 }

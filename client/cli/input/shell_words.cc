@@ -65,6 +65,8 @@ std::string DocumentEnd(absl::string_view line) {
   if (at == absl::string_view::npos || line.substr(at, 3) == "<<<") return "";
   absl::string_view word = line.substr(at + 2);
   word.remove_prefix(std::min(word.find_first_not_of("-~ \t'\"\\"), word.size()));
+  // "$((1<<20))" begins none.
+  if (word.empty() || absl::ascii_isdigit(static_cast<unsigned char>(word[0]))) return "";
   return std::string(word.substr(0, word.find_first_of(" \t'\";|&)")));
 }
 
