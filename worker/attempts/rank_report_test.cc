@@ -193,47 +193,32 @@ TEST_F(RankExitTest, OfAcceleratesLauncherToo) {
   EXPECT_EQ(exit.message, "train.py: error: unrecognized arguments: --lr");
 }
 
-TEST_F(RankExitTest, OnlyALauncherSaysThatItsProcessWasKilled) {
-  const auto launcher = [](int code) {
-    return "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed "
-           "(exitcode: " +
-           std::to_string(code) +
-           ") local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
-           "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
-           "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n";
-  };
-  protocol::RankExit exit{.exit_code = 1};
-  dir_.Append("rank-0.err", "step 100\n" + launcher(-9));
-  ExplainExit(dir_.path(), 0, &exit);
-  EXPECT_EQ(exit.message, "its process was killed by SIGKILL");
-  exit = {.exit_code = 1};
-  dir_.Append("rank-1.err", "terminate called: NCCL watchdog timed out\n" + launcher(-6));
-  ExplainExit(dir_.path(), 1, &exit);
-  EXPECT_EQ(exit.message, "terminate called: NCCL watchdog timed out");
-  exit = {.exit_code = 1};
-  dir_.Append("rank-2.err", "step 100\n" + launcher(-11));
-  ExplainExit(dir_.path(), 2, &exit);
-  EXPECT_EQ(exit.message, "its process was killed by SIGSEGV");
+// What torch's launcher says when its process has ended with that code; -N: by signal N.
+std::string WordsOfLauncher(int code) {
+  return absl::StrCat(
+      "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: ",
+      code,
+      ") local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
+      "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
 }
 
-TEST_F(RankExitTest, OfAProcessThatSaidNothingItsLauncherTellsTheExitCode) {
-  protocol::RankExit exit{.exit_code = 1};
-  dir_.Append("rank-0.err",
-              "W1128 23:51:06.1 7 torch/distributed/run.py:803] Setting OMP_NUM_THREADS\n"
-              "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed "
-              "(exitcode: 3) local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
-              "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
-              "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
-  ExplainExit(dir_.path(), 0, &exit);
-  EXPECT_EQ(exit.message, "its process exited with code 3");
-  exit = {.exit_code = 1};
-  dir_.Append("rank-1.err",
-              "E1128 23:51:07.1 7 torch/distributed/elastic/multiprocessing/api.py:984] failed "
-              "(exitcode: -6) local_rank: 0 (pid: 8) of binary: /usr/bin/python\n"
-              "Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
-              "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n");
-  ExplainExit(dir_.path(), 1, &exit);
-  EXPECT_EQ(exit.message, "its process was killed by SIGABRT");
+TEST_F(RankExitTest, OnlyALauncherSaysHowItsProcessEnded) {
+  int32_t rank = 0;
+  const auto told = [&](const std::string& said) {
+    protocol::RankExit exit{.exit_code = 1};
+    dir_.Append(absl::StrCat("rank-", rank, ".err"), said);
+    ExplainExit(dir_.path(), rank++, &exit);
+    return exit.message;
+  };
+  EXPECT_EQ(told("step 100\n" + WordsOfLauncher(-9)), "its process was killed by SIGKILL");
+  EXPECT_EQ(told("step 100\n" + WordsOfLauncher(-11)), "its process was killed by SIGSEGV");
+  EXPECT_EQ(told("terminate called: NCCL watchdog timed out\n" + WordsOfLauncher(-6)),
+            "terminate called: NCCL watchdog timed out");
+  EXPECT_EQ(told(WordsOfLauncher(-6)), "its process was killed by SIGABRT");
+  EXPECT_EQ(told("W1128 23:51:06.1 7 torch/distributed/run.py:803] Setting OMP_NUM_THREADS\n" +
+                 WordsOfLauncher(3)),
+            "its process exited with code 3");
 }
 
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {

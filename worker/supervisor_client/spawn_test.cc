@@ -233,6 +233,17 @@ class ServingOnTest : public ::testing::Test {
     rig_.Start();
     rig_.RunUntil("the start", [&] { return rig_.Saw<RankStarted>(); });
   }
+  // The first supervisor keeps something for attempts of that command.
+  void KeepFor(const std::string& command) {
+    auto left = rig_.client->Release();
+    rig_.client.reset();
+    ASSERT_TRUE(left && HearIdle(left->socket.get(), 20'000));
+    left->command = command;
+    rig_.Spawner().Keep(*std::move(left), MonoTime::Infinite());
+  }
+  auto SpawnFor(const std::string& command) {
+    return rig_.Spawner().Spawn(rig_.account, rig_.spec.cgroup_parent, /*scoped=*/false, command);
+  }
   bool Lives(int64_t pid) const {
     const auto process = ReadProcessStat(pid);
     return process && !process->Ended();
@@ -447,19 +458,11 @@ TEST_F(ServingOnTest, OneThatHasWaitedLongEndsAndLeavesNothing) {
 }
 
 TEST_F(ServingOnTest, OneThatKeepsSomethingForAnotherCommandWaitsOn) {
-  auto left = rig_.client->Release();
-  rig_.client.reset();
-  ASSERT_TRUE(left && HearIdle(left->socket.get(), 20'000));
-  left->command = "python train.py";
-  SupervisorSpawner& spawner = rig_.Spawner();
-  spawner.Keep(*std::move(left), MonoTime::Infinite());
-  const auto spawn = [&](const std::string& command) {
-    return spawner.Spawn(rig_.account, rig_.spec.cgroup_parent, /*scoped=*/false, command);
-  };
-  auto other = spawn("python other.py");
+  ASSERT_NO_FATAL_FAILURE(KeepFor("python train.py"));
+  auto other = SpawnFor("python other.py");
   ASSERT_OK(other);
   EXPECT_NE(other->pid, pid_);
-  auto same = spawn("python train.py");
+  auto same = SpawnFor("python train.py");
   ASSERT_OK(same);
   EXPECT_EQ(same->pid, pid_);
   SupervisorSpawner::End(*std::move(other));
@@ -467,21 +470,16 @@ TEST_F(ServingOnTest, OneThatKeepsSomethingForAnotherCommandWaitsOn) {
 }
 
 TEST_F(ServingOnTest, OnlyTwoKeepSomethingAndTheOldestEndsFirst) {
-  auto left = rig_.client->Release();
-  rig_.client.reset();
-  ASSERT_TRUE(left && HearIdle(left->socket.get(), 20'000));
-  left->command = "first";
-  SupervisorSpawner& spawner = rig_.Spawner();
-  spawner.Keep(*std::move(left), MonoTime::Infinite());
+  ASSERT_NO_FATAL_FAILURE(KeepFor("first"));
   for (const char* command : {"second", "third"}) {
-    auto made = spawner.Spawn(rig_.account, rig_.spec.cgroup_parent, /*scoped=*/false, command);
+    auto made = SpawnFor(command);
     ASSERT_OK(made);
     made->command = command;
     EXPECT_TRUE(Lives(pid_));
-    spawner.Keep(*std::move(made), MonoTime::Infinite());
+    rig_.Spawner().Keep(*std::move(made), MonoTime::Infinite());
   }
   rig_.RunUntil("the end of the oldest", [&] { return !Lives(pid_); });
-  EXPECT_FALSE(spawner.EndIdle(MonoTime::Infinite()));
+  EXPECT_FALSE(rig_.Spawner().EndIdle(MonoTime::Infinite()));
 }
 
 TEST_F(ServingOnTest, ItEndsWithItsWorker) {
