@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/launcher_check.h"
-#include "client/cli/input/shell_words.h"
+#include "client/cli/input/shell_text.h"
 
 namespace hpc::client {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "client/cli/input/interpreters.h"
 #include "client/cli/input/run_options.h"
-#include "client/cli/input/shell_words.h"
+#include "client/cli/input/shell_text.h"
 #include "client/cli/input/usage_error.h"
 
 namespace hpc::client {
@@ -157,7 +157,6 @@ std::string LauncherInShellText(absl::string_view text) {
       absl::StrContains(text, "SLURM_JOB_ID") || absl::StrContains(text, "command -v srun");
   for (const std::string& line : ShellLines(text)) {
     for (const std::vector<std::string>& words : ShellCommands(line)) {
-      if (words.empty()) continue;
       const auto last = words.begin() + std::min<ptrdiff_t>(kMostInFront, words.size());
       const std::string launcher = LauncherIn({words.begin(), last});
       if (!launcher.empty() && !(asks_for_slurm && IsIn(kSlurms, launcher))) return launcher;

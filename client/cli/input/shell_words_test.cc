@@ -55,10 +55,5 @@ TEST(ShellWordsTest, OtherCommandsAreLeftToTheirNode) {
   }
 }
 
-TEST(ShellLinesTest, CommentsAreLeftOutAndALineMayGoOnInTheNext) {
-  EXPECT_THAT(ShellLines("#!/bin/sh\n  # torchrun\ntorchrun \\\n  x.py\necho '#'"),
-              ::testing::ElementsAre("torchrun    x.py", "echo '#'"));
-}
-
 }  // namespace
 }  // namespace hpc::client
